@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -94,12 +95,9 @@ class Recorder final : private Guard::Owner {
   void memory_mapped(uint64_t address, uint64_t size_bytes, MappedMemory::Memory memory) noexcept;
   void memory_accessible(uint64_t address, uint64_t size_bytes, const char* call) noexcept;
   // Before the real call and after it, as freeing() and freed().
-  struct Unmapping {
-    uint64_t address = 0;
-    Freeing freeing;
-  };
-  std::vector<Unmapping> unmapping(uint64_t address, uint64_t size_bytes) noexcept;
-  void unmapped(std::vector<Unmapping>&& mappings, bool success) noexcept;
+  std::vector<Freeing> unmapping(uint64_t address, uint64_t size_bytes) noexcept;
+  void unmapped(uint64_t address, uint64_t size_bytes, std::vector<Freeing>&& buffers,
+                bool success) noexcept;
   // Of the allocation that holds the pointer (recorder_names.cpp).
   void name_memory(const void* pointer, const char* name) noexcept;
 
@@ -219,6 +217,8 @@ class Recorder final : private Guard::Owner {
 
   // Memory.
   bool wait_for_device(uint64_t address, uint32_t& issued) noexcept;
+  void begin_mapped(std::span<const MappedMemory::Buffer> buffers, const char* call) noexcept;
+  void note_if_graphs(const char* call) noexcept;
 
   // What of the program is recorded (recorder_ranges.cpp).
   void enter_range();

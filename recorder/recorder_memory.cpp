@@ -102,9 +102,7 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
     std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
     if (!allocation) return;
     if (allocation->of_graph) {
-      // Until a graph allocates it again. Its contents could be read until now.
-      allocation->absent = true;
-      allocation->gone = false;
+      result.allocation = std::move(allocation);
       return;
     }
     if (stream_ordered && graphs_.captures().capturing(stream)) {
@@ -149,6 +147,11 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
 void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
   if (!freeing.allocation) return;
   guarded([&] {
+    if (freeing.allocation->of_graph) {
+      // Until a graph allocates it again: no program can read it any more.
+      if (success) freeing.allocation->absent = freeing.allocation->gone = true;
+      return;
+    }
     if (!success) {
       if (freeing.allocation->reachable) runs_.watch(*freeing.allocation);
       (void)contents_.map(std::move(freeing.allocation));

@@ -303,8 +303,7 @@ std::string text_report(const ReplayFacts& facts) {
   text += format_printable("buffers: {} of {} identical", report.identical, report.buffers.size());
   if (report.different != 0) text += format_printable(", {} different", report.different);
   if (report.uncompared != 0) text += format_printable(", {} not compared", report.uncompared);
-  if (report.gone != 0)
-    text += format_printable("; {} that graphs had freed hold nothing", report.gone);
+  if (report.gone != 0) text += format_printable("; {} of graphs were freed", report.gone);
   text += "\n";
   if (!report.copies.empty()) {
     text += format_printable("copies to the host: {} of {} identical", report.copies_identical,

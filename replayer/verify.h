@@ -50,8 +50,8 @@ struct VerifyReport {
   size_t identical = 0;
   size_t different = 0;
   size_t uncompared = 0;
-  // Not among them: memory that graphs had freed. No program can read its last contents, and what
-  // came of them is in other buffers and copies.
+  // Not among them: memory of graphs that was freed. No program can read its last contents, and
+  // what came of them is in other buffers and copies.
   size_t gone = 0;
   std::vector<CopyResult> copies;
   size_t copies_identical = 0;

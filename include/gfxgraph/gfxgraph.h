@@ -618,9 +618,9 @@ typedef struct gfxgraph_verification_t {
  * may be some, this runs the program up to three more times, and then restores memory. Results
  * computed from them are uncompared. Returns GFXGRAPH_MISMATCH if one differs; the structures are
  * filled in that case too. GFXGRAPH_OK means that nothing differs; everything is identical only if
- * `uncompared` and `copies_uncompared` are 0 as well. Memory that the program's graphs had freed is
- * in no count: its final contents cannot be read. `results`, if not NULL, receives one entry
- * per compared or uncompared buffer, at most `capacity`, each `result_size_bytes` long:
+ * `uncompared` and `copies_uncompared` are 0 as well. Memory of the program's graphs that was freed
+ * is in no count: its final contents cannot be read. `results`, if not NULL, receives one entry per
+ * compared or uncompared buffer, at most `capacity`, each `result_size_bytes` long:
  * sizeof(gfxgraph_buffer_result_t). */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_step_verify(gfxgraph_step_t step,
                                                     gfxgraph_verification_t* verification,

@@ -81,13 +81,13 @@ class DeviceWork : private Part {
   void receive_copy_result(const Work& work, format::Copy& copy);
 
   // device_work_graphs.cpp
-  std::optional<std::vector<format::GraphNode>> materialise(const ExecutableGraph& graph,
+  std::optional<std::vector<format::GraphNode>> materialise(std::span<const FlatNode> flat_nodes,
                                                             Work& work);
   // A graph that was launched allocates or frees memory.
   void comes_or_goes(const RawGraphMemory& memory);
   void note_lost_edges(const std::vector<format::GraphNode>& nodes);
   void tell_by_functions(const std::vector<format::GraphNode>& nodes, Work& work);
-  void defer_graph_sources(const ExecutableGraph& graph, std::vector<format::GraphNode>& nodes,
+  void defer_graph_sources(std::span<const FlatNode> flat, std::vector<format::GraphNode>& nodes,
                            Work& work, std::span<const uint64_t> earlier,
                            std::vector<std::pair<size_t, DeferredSource>>& found);
 
@@ -96,6 +96,19 @@ class DeviceWork : private Part {
                                            Work& work);
   void follow_values(const Work& work);
   void follow_value(const RawValueWait& wait, format::StreamId stream, const char* call);
+  // A wait in a node's list that no earlier value of the list ends.
+  struct NodeWait {
+    RawValueWait wait;
+    size_t written_later = 0;  // values of the list that are written over it afterwards
+  };
+  // The nodes with one for each value that a list writes, behind one another.
+  std::vector<FlatNode> with_single_values(std::span<const FlatNode> nodes, const char* call,
+                                           std::vector<NodeWait>& waits);
+  std::vector<RawListedValue> listed_now(const RawValueList& list, const char* call);
+  void wait_in_list(std::span<const RawListedValue> list, size_t at, const char* call,
+                    std::vector<NodeWait>& waits);
+  // `work`: the graph's launch, whose nodes are materialised.
+  void follow_node_values(std::span<const NodeWait> waits, const Work& work);
   void note_unknown_wait(const char* call, const char* why);
 
   Allocations& allocations_;

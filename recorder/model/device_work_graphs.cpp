@@ -26,10 +26,10 @@ void find_events(ExecutableGraph& graph) {
 
 }  // namespace
 
-std::optional<std::vector<format::GraphNode>> DeviceWork::materialise(const ExecutableGraph& graph,
-                                                                      Work& work) {
+std::optional<std::vector<format::GraphNode>> DeviceWork::materialise(
+    std::span<const FlatNode> flat_nodes, Work& work) {
   std::vector<format::GraphNode> nodes;
-  for (const FlatNode& flat : graph.nodes) {
+  for (const FlatNode& flat : flat_nodes) {
     format::GraphNode& node = nodes.emplace_back();
     node.dependencies = flat.dependencies;
     if (const auto* launch = std::get_if<RawLaunch>(&flat.action)) {
@@ -45,6 +45,13 @@ std::optional<std::vector<format::GraphNode>> DeviceWork::materialise(const Exec
       }
     } else if (const auto* set = std::get_if<RawMemset>(&flat.action)) {
       if (auto made = make_memset(as_node(*set), 0, work)) node.action = std::move(*made);
+    } else if (const auto* write = std::get_if<RawWrite>(&flat.action)) {
+      auto made = make_write(*write, 0, work);
+      if (made && std::holds_alternative<format::Memset>(*made)) {
+        node.action = std::get<format::Memset>(*std::move(made));
+      } else if (made) {
+        node.action = std::get<format::Copy>(*std::move(made));
+      }
     } else if (const auto* function = std::get_if<RawHostFunction>(&flat.action)) {
       node.action = format::HostFunction{0, function->call, 0};
     }
@@ -139,7 +146,14 @@ void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& wo
       }
       work.calls_host = !calls.empty();
       const std::vector<uint64_t> earlier = runs_.runs_before(events_.stream_id(stream));
-      std::optional<std::vector<format::GraphNode>> nodes = materialise(graph, work);
+      const bool lists = std::ranges::any_of(graph.nodes, [](const FlatNode& node) {
+        return std::holds_alternative<RawValueList>(node.action);
+      });
+      std::vector<FlatNode> single;
+      std::vector<NodeWait> value_waits;
+      if (lists) single = with_single_values(graph.nodes, work.call, value_waits);
+      const std::span<const FlatNode> flat(lists ? single : graph.nodes);
+      std::optional<std::vector<format::GraphNode>> nodes = materialise(flat, work);
       if (!nodes) {
         finding(FindingKind::kIncomplete, work.call, "a kernel of the graph is not known");
         return;
@@ -150,9 +164,10 @@ void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& wo
         tell_by_functions(*nodes, work);
         runs_.will_run(work, std::move(calls), executable);
       }
-      defer_graph_sources(graph, *nodes, work, earlier, deferred);
+      defer_graph_sources(flat, *nodes, work, earlier, deferred);
+      follow_node_values(value_waits, work);
       note_lost_edges(*nodes);
-      graph.reads_host_memory = work.runs != 0;
+      graph.reads_host_memory = work.runs != 0 || lists;
       find_events(graph);
       for (const format::GraphNode& node : *nodes) {
         const auto* copy = std::get_if<format::Copy>(&node.action);
@@ -199,7 +214,7 @@ void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& wo
 
 // Copy nodes that follow host functions, nodes or `earlier` ones of streams: what these write into
 // the source is read when they have run.
-void DeviceWork::defer_graph_sources(const ExecutableGraph& graph,
+void DeviceWork::defer_graph_sources(std::span<const FlatNode> flat,
                                      std::vector<format::GraphNode>& nodes, Work& work,
                                      std::span<const uint64_t> earlier,
                                      std::vector<std::pair<size_t, DeferredSource>>& found) {
@@ -218,12 +233,14 @@ void DeviceWork::defer_graph_sources(const ExecutableGraph& graph,
     if (std::holds_alternative<format::HostFunction>(nodes[i].action)) runs.push_back(token++);
     auto* copy = std::get_if<format::Copy>(&nodes[i].action);
     if (copy == nullptr || runs.empty()) continue;
+    const auto* const raw = std::get_if<RawCopy>(&flat[i].action);
+    if (raw == nullptr) continue;  // a value, which the trace has
     Allocation* const source = allocations_.by_id(copy->source.allocation);
     if (source != nullptr && (!source->host_visible() || source->watched)) continue;
     if (source == nullptr && plain_early) continue;
     if (copy->destination.allocation == 0) continue;  // one end must be in the trace
     DeferredSource deferred;
-    deferred.raw = std::get<RawCopy>(graph.nodes[i].action);
+    deferred.raw = *raw;
     if (source != nullptr) {
       // Nodes that write the memory have it watched. What else may do so is not the functions'.
       const uint64_t begin = copy->source.offset_bytes;

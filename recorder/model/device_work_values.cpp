@@ -6,11 +6,14 @@
 // that write ends its wait. So a replay never waits for a value that may not arrive, and has the
 // same order in each run, whatever the memory contained before. All other waits make the trace
 // incomplete: those for values that the host, a kernel or, later, a stream writes.
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "base/hip_quirks.h"
 #include "recorder/contents/flights.h"
+#include "recorder/contents/host_memory.h"
 #include "recorder/model/device_work.h"
 
 namespace gfxgraph::recorder {
@@ -127,6 +130,96 @@ void DeviceWork::stream_waits(Handle stream, const RawValueWait& wait, const cha
     }
     follow_value(wait, events_.stream_id(stream), call);
   });
+}
+
+std::vector<FlatNode> DeviceWork::with_single_values(std::span<const FlatNode> nodes,
+                                                     const char* call,
+                                                     std::vector<NodeWait>& waits) {
+  std::vector<FlatNode> result;
+  std::vector<uint32_t> last;  // of each node, its last one in `result`
+  for (const FlatNode& node : nodes) {
+    std::vector<uint32_t> dependencies;
+    for (const uint32_t earlier : node.dependencies) dependencies.push_back(last[earlier]);
+    const auto add = [&](RawAction action) {
+      FlatNode& one = result.emplace_back();
+      one.action = std::move(action);
+      one.dependencies = std::exchange(dependencies, {static_cast<uint32_t>(result.size() - 1)});
+    };
+    const auto* const list = std::get_if<RawValueList>(&node.action);
+    if (list == nullptr) {
+      add(node.action);
+    } else {
+      const std::vector<RawListedValue> values = listed_now(*list, call);
+      const size_t before = result.size();
+      for (size_t i = 0; i < values.size(); ++i) {
+        const RawListedValue& value = values[i];
+        if (value.kind == RawListedValue::Kind::kWrite) {
+          add(RawWrite{value.address, value.size_bytes, value.value});
+        } else if (value.kind == RawListedValue::Kind::kOther) {
+          finding(format::FindingKind::kIncomplete, call,
+                  "a batch memory operation that is neither a write nor a wait");
+        } else {
+          wait_in_list(values, i, call, waits);
+        }
+      }
+      if (result.size() == before) add({});  // what follows the node follows those before it
+    }
+    last.push_back(static_cast<uint32_t>(result.size() - 1));
+  }
+  return result;
+}
+
+std::vector<RawListedValue> DeviceWork::listed_now(const RawValueList& list, const char* call) {
+  if (!hip_quirk_seen(HipQuirk::kNodeListReadAtLaunch, facts_.runtime_version)) return list.given;
+  std::vector<std::byte> bytes(list.size_bytes);
+  if (read_host_piece(list.address, bytes)) return list.parse(bytes);
+  finding(format::FindingKind::kIncomplete, call,
+          "the list of a node of batch memory operations cannot be read");
+  return {};
+}
+
+void DeviceWork::wait_in_list(std::span<const RawListedValue> list, size_t at, const char* call,
+                              std::vector<NodeWait>& waits) {
+  const RawListedValue& value = list[at];
+  const RawValueWait wait{value.address, value.size_bytes, value.value,
+                          value.size_bytes == 4 ? 0xffffffffu : ~uint64_t{0}, value.condition};
+  const auto over = [&](const RawListedValue& other) {
+    return other.kind == RawListedValue::Kind::kWrite &&
+           other.address < value.address + value.size_bytes &&
+           value.address < other.address + other.size_bytes;
+  };
+  for (size_t i = at; i-- > 0;) {
+    if (!over(list[i])) continue;
+    const bool same = list[i].address == value.address && list[i].size_bytes == value.size_bytes;
+    const std::optional<bool> ends = ends_wait(wait, list[i].value);
+    if (!same || !ends || !*ends)
+      note_unknown_wait(call, "waits for another value than its list wrote there before");
+    return;
+  }
+  if (Allocation* const memory = allocations_.find_seen(value.address))
+    allocations_.hold_value(*memory);
+  waits.push_back({wait, static_cast<size_t>(std::ranges::count_if(list.subspan(at), over))});
+}
+
+void DeviceWork::follow_node_values(std::span<const NodeWait> waits, const Work& work) {
+  for (const NodeWait& one : waits) {
+    const Allocation* const memory = allocations_.find_seen(one.wait.address);
+    if (memory != nullptr) {
+      const uint64_t begin =
+          one.wait.address -
+          (memory->distance(one.wait.address) == 0 ? memory->address : memory->host_address);
+      const auto written = std::ranges::count_if(work.over_values, [&](const Flight& flight) {
+        return flight.allocation == memory->id && flight.begin < begin + one.wait.size_bytes &&
+               begin < flight.end;
+      });
+      if (static_cast<size_t>(written) != one.written_later || work.leads_outside ||
+          work.given.contains(memory->id)) {
+        note_unknown_wait(work.call, "waits for a value that another node may write");
+        continue;
+      }
+    }
+    follow_value(one.wait, events_.stream_id(work.stream), work.call);
+  }
 }
 
 }  // namespace gfxgraph::recorder

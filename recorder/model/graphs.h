@@ -52,6 +52,7 @@ class Graphs : private Part {
   void executable_updated(Handle executable, Handle graph) noexcept;
   void executable_destroyed(Handle executable) noexcept;
 
+  bool any() const { return !graphs_.empty() || !executables_.empty() || captures_.any(); }
   Captures& captures() noexcept { return captures_; }
   const Captures& captures() const noexcept { return captures_; }
   // nullptr: its creation was not seen.

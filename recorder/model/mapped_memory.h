@@ -1,6 +1,9 @@
 // Memory that the program maps at addresses of its own choice (hipMemCreate, hipMemMap,
-// hipMemSetAccess). A trace has one allocation for each mapping, from the first access that the
-// program asks for to the end of the mapping. Not thread-safe; the recorder's lock guards it.
+// hipMemSetAccess). A trace has one buffer for all mappings that lie behind one another, because
+// kernels and copies may reach from one into the next: from the first access that the program asks
+// for to the end of the first of these mappings. Then, and when a mapping beside it becomes
+// accessible, what is left or joined begins anew as another buffer with the same bytes. Not
+// thread-safe; the recorder's lock guards it.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +20,39 @@ class MappedMemory {
   // hipMemGenericAllocationHandle_t
   using Memory = uint64_t;
 
-  struct Mapping {
+  struct Buffer {
     uint64_t address = 0;
     uint64_t size_bytes = 0;
-    Memory memory = 0;
-    bool accessible = false;  // it is an allocation of the trace
+    bool written = false;          // it holds bytes that the program wrote before
+    std::vector<uint64_t> joined;  // addresses of the buffers that end and become part of it
+    // Why a replay could not do what the program does; empty: it can.
+    std::string_view unsupported;
   };
 
   void created(Memory memory) { written_.erase(memory); }
   void mapped(uint64_t address, uint64_t size_bytes, Memory memory);
-  // Those within the range that become accessible. `written`: nobody else's, but this memory was
-  // accessible at another address before and holds what was written there.
-  struct Access {
-    Mapping mapping;
-    bool written = false;
-    // Why a replay could not do what the program does; empty: it can.
-    std::string_view unsupported;
-  };
-  std::vector<Access> made_accessible(uint64_t address, uint64_t size_bytes);
-  // The mappings within the range, which are forgotten by unmapped().
-  std::vector<Mapping> within(uint64_t address, uint64_t size_bytes) const;
-  void unmapped(uint64_t address) { mappings_.erase(address); }
+  // The buffers that begin because the mappings within the range become accessible.
+  std::vector<Buffer> made_accessible(uint64_t address, uint64_t size_bytes);
+  // The addresses of the buffers of which the range has a part.
+  std::vector<uint64_t> buffers_within(uint64_t address, uint64_t size_bytes) const;
+  // Forgets the mappings within the range. What is left of their buffers.
+  std::vector<Buffer> unmapped(uint64_t address, uint64_t size_bytes);
 
  private:
-  std::map<uint64_t, Mapping> mappings_;  // by address
-  std::set<Memory> written_;              // that were accessible once
+  struct Mapping {
+    uint64_t size_bytes = 0;
+    Memory memory = 0;
+    uint64_t buffer = 0;  // the address of the one that it is in; 0: not accessible yet
+  };
+  using Mappings = std::map<uint64_t, Mapping>;  // by address
+
+  // From `at` on, which it moves, as long as they are accessible and behind one another. Nothing if
+  // that is a buffer already.
+  std::optional<Buffer> piece_from(Mappings::iterator& at);
+  std::vector<Buffer> pieces();
+
+  Mappings mappings_;
+  std::set<Memory> written_;  // that were accessible once
 };
 
 }  // namespace gfxgraph::recorder

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -103,7 +105,28 @@ struct RawGraphMemory {
   bool frees = false;
 };
 
-using RawAction = std::variant<std::monostate, RawLaunch, RawCopy, RawMemset, RawWrite,
-                               RawHostFunction, RawEventRecord, RawEventWait, RawGraphMemory>;
+// One of a list of values that are written and waited for in turn.
+struct RawListedValue {
+  enum class Kind : uint8_t { kWrite, kWait, kOther };
+  Kind kind = Kind::kOther;
+  uint64_t address = 0;
+  uint32_t size_bytes = 4;  // or 8
+  uint64_t value = 0;
+  uint32_t condition = 0;  // kWait: hipStreamWaitValueGte, ...
+};
+
+// A node with such a list.
+struct RawValueList {
+  std::vector<RawListedValue> given;  // as it was when the call described the node
+  // The program's list, which the runtime may read when the node is launched
+  // (HipQuirk::kNodeListReadAtLaunch), in the form of its structure; `parse` translates it.
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+  std::vector<RawListedValue> (*parse)(std::span<const std::byte>) = nullptr;
+};
+
+using RawAction =
+    std::variant<std::monostate, RawLaunch, RawCopy, RawMemset, RawWrite, RawHostFunction,
+                 RawEventRecord, RawEventWait, RawGraphMemory, RawValueList>;
 
 }  // namespace gfxgraph::recorder

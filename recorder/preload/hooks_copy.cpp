@@ -106,6 +106,23 @@ bool raw_copy_peer_3d(const PeerBox& box, RawCopy& raw) {
   return raw_copy_3d(params, raw);
 }
 
+bool raw_copy_of_batch(const BatchBox& box, RawCopy& raw) {
+  if (box.source.type != BatchEnd::kPointer || box.destination.type != BatchEnd::kPointer) {
+    return false;
+  }
+  const auto pitched = [&](const BatchEnd& end) {
+    const size_t row = end.row_bytes == 0 ? box.extent.width : end.row_bytes;
+    const size_t rows = end.layer_rows == 0 ? box.extent.height : end.layer_rows;
+    return hipPitchedPtr{end.address, row, row, rows};
+  };
+  hipMemcpy3DParms params{};
+  params.srcPtr = pitched(box.source);
+  params.dstPtr = pitched(box.destination);
+  params.extent = box.extent;
+  params.kind = hipMemcpyDefault;
+  return raw_copy_3d(params, raw);
+}
+
 template <typename Call>
 hipError_t copy(int index, const RawCopy& raw, Handle stream, Call&& call,
                 const void* site = __builtin_return_address(0)) {
@@ -412,6 +429,34 @@ GFXGRAPH_HOOK hipError_t hipMemcpyBatchAsync(void** destinations, void** sources
       return result;
     }
     tell_learned();
+  }
+  if (failed != nullptr) *failed = failed_one;
+  return hipSuccess;
+}
+
+// A list of boxes, likewise one call per box. Nothing is taken to be done when it returns.
+GFXGRAPH_HOOK hipError_t hipMemcpy3DBatchAsync(size_t count, BatchBox* boxes, size_t* failed,
+                                               unsigned long long flags, hipStream_t stream) {
+  constexpr int kIndex = kCall_hipMemcpy3DBatchAsync;
+  const Scope scope;
+  if (!scope.record || boxes == nullptr || count == 0) {
+    return real(kIndex, count, boxes, failed, flags, stream);
+  }
+  size_t failed_one = SIZE_MAX;
+  for (size_t i = 0; i < count; ++i) {
+    RawCopy raw;
+    const auto call = [&] {
+      return real(kIndex, size_t{1}, boxes + i, failed == nullptr ? nullptr : &failed_one, flags,
+                  stream);
+    };
+    const bool supported = raw_copy_of_batch(boxes[i], raw);
+    const hipError_t result =
+        supported ? device_work(kIndex, raw, stream_key(stream), call, true) : call();
+    if (result != hipSuccess) {
+      if (failed != nullptr) *failed = failed_one == 0 ? i : failed_one;
+      return result;
+    }
+    if (!supported) recorder().note_incomplete(display_name(kIndex), "an array");
   }
   if (failed != nullptr) *failed = failed_one;
   return hipSuccess;

@@ -22,7 +22,6 @@ bool is_row(int index) noexcept { return index < kCallCount; }
 // Calls with lists of work: some of it may be executed even if the call returns an error.
 bool may_be_done_in_part(int index) noexcept {
   switch (index) {
-    case kCall_hipMemcpy3DBatchAsync:
     case kCall_hipExtLaunchMultiKernelMultiDevice:
     case kCall_hipLaunchCooperativeKernelMultiDevice:
     case kCall_hipModuleLaunchCooperativeKernelMultiDevice: return true;

@@ -70,8 +70,8 @@ GFXGRAPH_HOOK hipError_t hipMemSetAccess(void* address, size_t bytes, const hipM
 GFXGRAPH_HOOK hipError_t hipMemUnmap(void* address, size_t bytes) {
   const Scope scope;
   if (!scope.record) return real(kCall_hipMemUnmap, address, bytes);
-  std::vector<Recorder::Unmapping> mappings = recorder().unmapping(address_of(address), bytes);
+  std::vector<Freeing> buffers = recorder().unmapping(address_of(address), bytes);
   const hipError_t result = real(kCall_hipMemUnmap, address, bytes);
-  recorder().unmapped(std::move(mappings), result == hipSuccess);
+  recorder().unmapped(address_of(address), bytes, std::move(buffers), result == hipSuccess);
   return result;
 }

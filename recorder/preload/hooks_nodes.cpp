@@ -1,5 +1,9 @@
 // Hooks of the newer ways to describe graph nodes: HIP 5.7's attributes and disabled nodes, HIP 6's
 // generic calls and those of the driver interface.
+#include <cstring>
+#include <span>
+#include <vector>
+
 #include "recorder/preload/hooks_graph.h"
 #include "recorder/preload/newer_hip.h"
 
@@ -53,6 +57,35 @@ class GenericNode {
   WrappedHostNode host_;
   GraphNodeParams own_{};
 };
+
+std::vector<RawListedValue> values_of(std::span<const std::byte> bytes) {
+  std::vector<RawListedValue> values;
+  for (; bytes.size() >= sizeof(BatchMemOp); bytes = bytes.subspan(sizeof(BatchMemOp))) {
+    BatchMemOp one;
+    std::memcpy(&one, bytes.data(), sizeof one);
+    const bool writes =
+        one.operation == BatchMemOp::kWrite32 || one.operation == BatchMemOp::kWrite64;
+    const bool waits = one.operation == BatchMemOp::kWait32 || one.operation == BatchMemOp::kWait64;
+    const bool wide = one.operation == BatchMemOp::kWrite64 || one.operation == BatchMemOp::kWait64;
+    RawListedValue& value = values.emplace_back();
+    if (writes) value.kind = RawListedValue::Kind::kWrite;
+    if (waits) value.kind = RawListedValue::Kind::kWait;
+    value.address = address_of(one.address);
+    value.size_bytes = wide ? 8 : 4;
+    value.value = wide ? one.value : static_cast<uint32_t>(one.value);
+    value.condition = one.flags;
+  }
+  return values;
+}
+
+RawAction value_list_action(const BatchNodeParams& params) {
+  RawValueList list;
+  list.address = address_of(params.operations);
+  list.size_bytes = params.count * sizeof(BatchMemOp);
+  list.parse = values_of;
+  list.given = values_of(std::as_bytes(std::span(params.operations, params.count)));
+  return list;
+}
 
 RawAction driver_memset_action(const void* params) {
   if (runtime_major() >= 7) return memset_action(*static_cast<const hipMemsetParams*>(params));
@@ -188,6 +221,35 @@ GFXGRAPH_HOOK hipError_t hipDrvGraphAddMemFreeNode(GFXGRAPH_NODE_PARAMETERS,
       real(kCall_hipDrvGraphAddMemFreeNode, node, graph, dependencies, count, pointer);
   return added(scope, result, kCall_hipDrvGraphAddMemFreeNode, graph, node, dependencies, count,
                [&] { return RawGraphMemory{address_of(pointer), true}; });
+}
+
+// ---- values that are written and waited for -----------------------------------------------------
+
+GFXGRAPH_HOOK hipError_t hipGraphAddBatchMemOpNode(GFXGRAPH_NODE_PARAMETERS,
+                                                   const BatchNodeParams* params) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipGraphAddBatchMemOpNode, node, graph, dependencies, count, params);
+  return added(scope, result, kCall_hipGraphAddBatchMemOpNode, graph, node, dependencies, count,
+               [&] { return value_list_action(*params); });
+}
+
+GFXGRAPH_HOOK hipError_t hipGraphBatchMemOpNodeSetParams(hipGraphNode_t node,
+                                                         BatchNodeParams* params) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipGraphBatchMemOpNodeSetParams, node, params);
+  return node_changed(scope, result, kCall_hipGraphBatchMemOpNodeSetParams, node,
+                      [&] { return value_list_action(*params); });
+}
+
+GFXGRAPH_HOOK hipError_t hipGraphExecBatchMemOpNodeSetParams(hipGraphExec_t executable,
+                                                             hipGraphNode_t node,
+                                                             const BatchNodeParams* params) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipGraphExecBatchMemOpNodeSetParams, executable, node, params);
+  return executable_changed(scope, result, kCall_hipGraphExecBatchMemOpNodeSetParams, executable,
+                            node, [&] { return value_list_action(*params); });
 }
 
 // ---- HIP 5.7: disabled nodes, attributes --------------------------------------------------------

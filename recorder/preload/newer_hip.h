@@ -115,6 +115,25 @@ struct PeerBox {
 };
 static_assert(sizeof(PeerBox) == 168 && offsetof(PeerBox, extent) == 144);
 
+// hipMemcpy3DOperand and hipMemcpy3DBatchOp
+struct BatchEnd {
+  static constexpr uint32_t kPointer = 1;
+
+  uint32_t type;
+  void* address;        // of an array otherwise
+  size_t row_bytes;     // 0: as wide as the box
+  size_t layer_rows;    // 0: as high as the box
+  uint64_t hint_or_at;  // where it lies; of an array, the last coordinate
+};
+struct BatchBox {
+  BatchEnd source;
+  BatchEnd destination;
+  hipExtent extent;
+  uint32_t source_order;
+  uint32_t flags;
+};
+static_assert(sizeof(BatchBox) == 112 && offsetof(BatchBox, extent) == 80);
+
 // hipLibrary_t and hipKernel_t
 using Library = struct ihipLibrary_t*;
 using LibraryKernel = struct ihipKernel_t*;
@@ -131,6 +150,15 @@ struct BatchMemOp {
   uint64_t reserved;
 };
 static_assert(sizeof(BatchMemOp) == 48 && offsetof(BatchMemOp, flags) == 24);
+
+// hipBatchMemOpNodeParams
+struct BatchNodeParams {
+  void* context;
+  uint32_t count;
+  const BatchMemOp* operations;
+  uint32_t flags;
+};
+static_assert(sizeof(BatchNodeParams) == 32 && offsetof(BatchNodeParams, operations) == 16);
 
 inline bool is_cooperative(const LaunchAttribute* attributes, uint32_t count) {
   for (uint32_t i = 0; attributes != nullptr && i < count; ++i) {

@@ -15,7 +15,9 @@ Debian's HIP runtime of the version in the second column, on the software agent.
 *Result* compares the unrecorded program with an independent reference: the CPU backend of llama.cpp, or the host's own
 computation in a sample. *Linked* programs replay the recording through libgfxgraph and compare with the program's own result. *Replays* are in eager, batch and graph mode, each at the recorded and at shifted addresses; all buffers and all
 copies to the host are compared. *Check* is `gfxgraph check` (errors, warnings, launches that were not checked); `scripts/workloads/findings` runs only this. A *period* is a section that
-the program repeats, found without markers; *per period* is the size of the trace divided by their number.
+the program repeats, found without markers; *per period* is the size of the trace divided by their number. *Pointers* are the words that are addresses:
+those with a known type, those proven by `gfxgraph provenance`, those that were only matched with a buffer, and those among the matched that may be numbers (ambiguous). *By rule* counts typed ones that the
+kernel's metadata describes as numbers (`AddressA` to `AddressD` of Tensile's kernels in rocBLAS). Empty: not counted yet.
 
 """
 
@@ -40,7 +42,7 @@ EXPLAINED = {
                              "waves, so the result is right there. No other GPU was examined.",
 }
 
-COLUMNS = ("program", "HIP", "launches", "kernels", "result", "complete", "replays", "check", "s bare", "s recorded", "trace", "per period")
+COLUMNS = ("program", "HIP", "launches", "kernels", "result", "complete", "replays", "check", "s bare", "s recorded", "trace", "per period", "pointers")
 
 
 def is_good(row):
@@ -73,13 +75,21 @@ def check(row):
     return "not run" if found is None else "{errors}, {warnings}, {not_checked_count}".format(**found)
 
 
+def pointers(row):
+    found = row.get("pointers")  # older rows have none
+    if found is None:
+        return ""
+    rule = f" ({found['by_rule']} by rule)" if found["by_rule"] else ""
+    return f"{found['typed']} typed{rule}, {found['proven']} proven, {found['matched']} matched, {found['ambiguous']} ambiguous"
+
+
 def cells(row):
     if "broken" in row:
         return [row["program"], row["runtime"], "", "", row["broken"], *[""] * (len(COLUMNS) - 5)]
     complete = "yes" if row["complete"] else "no: " + ", ".join(row["notes"])
     period = size(row["bytes"] / row["iterations"]) if row["iterations"] else ""
     return [row["program"], row["runtime"], f"{row['launches']}", f"{row['kernels']}", row["result"], complete, replays(row), check(row),
-            f"{row['seconds']:.1f}", f"{row['seconds_recorded']:.1f}", size(row["bytes"]), period]
+            f"{row['seconds']:.1f}", f"{row['seconds_recorded']:.1f}", size(row["bytes"]), period, pointers(row)]
 
 
 def line(row):

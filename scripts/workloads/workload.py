@@ -64,6 +64,12 @@ def repeats(info):
     return max([*named.values(), *found], default=0)
 
 
+def pointers(relocations):
+    """How many words are addresses, by how that is known."""
+    counts = {kind: relocations[kind] for kind in ("typed", "proven", "matched", "ambiguous")}
+    return counts | {"by_rule": sum(site["count"] for site in relocations["sites"] if "rule (" in site["reason"])}
+
+
 class Measured:
     """One row of docs/workloads.md."""
 
@@ -104,6 +110,7 @@ class Measured:
         row |= {"launches": 0, "kernels": len(info["kernels"]),
                 "complete": info["complete"], "bytes": self.trace.stat().st_size,
                 "iterations": repeats(info),
+                "pointers": pointers(info["relocations"]),
                 "notes": sorted({finding["call"] for finding in info["findings"]})}
         row["replays"] = {f"{mode} {layout}": self.replay(row, mode, layout) for mode in MODES for layout in LAYOUTS}
         if self.workload.linked:

@@ -555,10 +555,11 @@ TEST_F(RecorderHostMemoryTest, NodesKeepTheAllocationThatTheirWordsWereMadeFrom)
   }
 }
 
-// Last contents that only a graph's launch could have read are no lack of the trace.
-TEST_F(RecorderGraphTest, MemoryThatGraphsFreedIsGone) {
+// Nobody can read the last contents of freed memory, so the trace lacks nothing.
+TEST_F(RecorderGraphTest, FreedMemoryOfGraphsIsGone) {
   const uint64_t address = reinterpret_cast<uint64_t>(data_);
-  const auto gone_after = [&](const std::vector<bool>& launched_frees, bool by_call) {
+  enum class Call { kNone, kRefused, kFree };
+  const auto gone_after = [&](const std::vector<bool>& launched_frees, Call call) {
     std::filesystem::remove(path());
     make({});
     recorder_->graph_memory(address, sizeof(data_));
@@ -568,19 +569,22 @@ TEST_F(RecorderGraphTest, MemoryThatGraphsFreedIsGone) {
       recorder_->graphs().graph_instantiated(handle(40 + frees), handle(30 + frees));
     }
     for (const bool frees : launched_frees) launch(handle(40 + frees), nullptr);
-    if (by_call) recorder_->freed(recorder_->freeing(address, nullptr, true), true, nullptr);
+    if (call != Call::kNone) {
+      recorder_->freed(recorder_->freeing(address, nullptr, true), call == Call::kFree, nullptr);
+    }
     const auto trace = finish();
     const auto ends = actions<format::AllocationEnd>(*trace);
     EXPECT_THAT(ends, SizeIs(1));
     EXPECT_FALSE(ends[0].freed);
-    EXPECT_NE(ends[0].gone || by_call, ends[0].post.stored);
+    EXPECT_NE(ends[0].gone, ends[0].post.stored);
     return ends[0].gone;
   };
-  EXPECT_TRUE(gone_after({}, false));
-  EXPECT_FALSE(gone_after({false}, false));
-  EXPECT_TRUE(gone_after({false, true}, false));
-  EXPECT_FALSE(gone_after({false, true, false}, false));
-  EXPECT_FALSE(gone_after({false}, true));
+  EXPECT_TRUE(gone_after({}, Call::kNone));
+  EXPECT_FALSE(gone_after({false}, Call::kNone));
+  EXPECT_TRUE(gone_after({false, true}, Call::kNone));
+  EXPECT_FALSE(gone_after({false, true, false}, Call::kNone));
+  EXPECT_TRUE(gone_after({false}, Call::kFree));
+  EXPECT_FALSE(gone_after({false}, Call::kRefused));
 }
 
 // HIP may refuse a launch: it has freed nothing then.

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <span>
+#include <vector>
+
 #include "tests/recorder/recorder_fixture.h"
 
 namespace gfxgraph::recorder {
@@ -307,6 +311,122 @@ TEST_F(RecorderValuesTest, WritesAreDoneAtOnceInACapture) {
       EXPECT_EQ(trace->findings()[0].call, "hipStreamWriteValue32");
     }
   }
+}
+
+// A graph with a list of values as its only node, or behind a memset of `before`.
+class RecorderValueNodesTest : public RecorderValuesTest {
+ protected:
+  using Kind = RawListedValue::Kind;
+  struct Entry {
+    Kind kind;
+    uint64_t address;
+    uint32_t size_bytes;
+    uint64_t value;
+  };
+  static std::vector<RawListedValue> parse(std::span<const std::byte> bytes) {
+    std::vector<RawListedValue> values;
+    for (; bytes.size() >= sizeof(Entry); bytes = bytes.subspan(sizeof(Entry))) {
+      Entry one;
+      std::memcpy(&one, bytes.data(), sizeof one);
+      values.push_back({one.kind, one.address, one.size_bytes, one.value, kEqual});
+    }
+    return values;
+  }
+  uint64_t word(size_t i) { return reinterpret_cast<uint64_t>(data_ + i); }
+  void instantiate(const std::vector<Entry>& list, bool memset_before = false) {
+    recorder_->graphs().graph_created(handle(30));
+    std::vector<Handle> after;
+    if (memset_before) {
+      RawMemset set;
+      set.address = word(0);
+      set.width_elements = 8;
+      after = {handle(1)};
+      recorder_->graphs().node_added(handle(30), handle(1), nullptr, 0, set, "add");
+    }
+    const std::span bytes(reinterpret_cast<const std::byte*>(list.data()),
+                          list.size() * sizeof(Entry));
+    RawValueList node{parse(bytes), reinterpret_cast<uint64_t>(bytes.data()), bytes.size(), parse};
+    recorder_->graphs().node_added(handle(30), handle(2), after.data(), after.size(), node, "add");
+    recorder_->graphs().graph_instantiated(handle(40), handle(30));
+  }
+  void launch(Handle stream) {
+    Work work;
+    recorder_->prepare_graph_launch(handle(40), stream, work);
+    recorder_->commit(std::move(work));
+  }
+};
+
+TEST_F(RecorderValueNodesTest, TheListOfANodeIsReadWhenTheRuntimeReadsIt) {
+  for (const int32_t version : {60'443'483, 70'253'211, 90'000'000}) {
+    std::filesystem::remove(path());
+    state_.runtime_version = version;
+    make({});
+    device_memory(data_, sizeof(data_));
+    std::vector<Entry> list = {{Kind::kWrite, word(0), 4, 1}, {Kind::kWrite, word(1), 8, 5}};
+    instantiate(list);
+    list[0].value = 2;
+    launch(nullptr);
+    list[0].value = 3;
+    launch(nullptr);
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    const bool at_launch = version < 90'000'000;
+    ASSERT_EQ(trace->graphs().size(), at_launch ? 2u : 1u);
+    const auto& nodes = trace->graphs()[0].nodes;
+    ASSERT_EQ(nodes.size(), 2u);
+    EXPECT_EQ(std::get<format::Memset>(nodes[0].action).value, at_launch ? 2u : 1u);
+    const auto& copy = std::get<format::Copy>(nodes[1].action);
+    EXPECT_EQ(copy.destination.offset_bytes, 8u);
+    EXPECT_EQ(copy.width_bytes, 8u);
+    EXPECT_THAT(nodes[1].dependencies, ::testing::ElementsAre(0u));
+    if (at_launch) {
+      EXPECT_EQ(std::get<format::Memset>(trace->graphs()[1].nodes[0].action).value, 3u);
+    }
+  }
+}
+
+TEST_F(RecorderValueNodesTest, AWaitOfANodeIsTheOrderThatItImposes) {
+  const char* const kOther = "waits for a value that another node may write";
+  const char* const kList = "waits for another value than its list wrote there before";
+  const char* const kUnknown = "waits for a value that is not known to be written before it";
+  struct Case {
+    std::vector<Entry> list;
+    bool memset_before;
+    const char* outcome;
+  };
+  const Case cases[] = {
+      {{{Kind::kWait, word(0), 8, 7}}, false, "2 follows 1"},
+      {{{Kind::kWait, word(0), 8, 7}, {Kind::kWrite, word(0), 8, 0}}, false, "2 follows 1"},
+      {{{Kind::kWait, word(0), 8, 7}}, true, kOther},
+      {{{Kind::kWrite, word(1), 8, 9}, {Kind::kWait, word(1), 8, 9}}, false, "nothing"},
+      {{{Kind::kWrite, word(1), 8, 9}, {Kind::kWait, word(1), 8, 8}}, false, kList},
+      {{{Kind::kWrite, word(1), 8, 9}, {Kind::kWait, word(1), 4, 9}}, false, kList},
+      {{{Kind::kWait, word(1), 8, 9}}, false, kUnknown},
+      {{{Kind::kOther, 0, 4, 0}},
+       false,
+       "a batch memory operation that is neither a write nor a wait"},
+  };
+  for (const Case& one : cases) {
+    anew();
+    device_memory(data_, sizeof(data_));
+    two_streams();
+    write(data_, 8, 7, handle(10));
+    instantiate(one.list, one.memset_before);
+    launch(handle(11));
+    EXPECT_EQ(outcome(), one.outcome) << &one - cases;
+  }
+}
+
+TEST_F(RecorderValueNodesTest, AListThatCannotBeReadIsNamed) {
+  state_.runtime_version = 70'253'211;
+  anew();
+  device_memory(data_, sizeof(data_));
+  instantiate({{Kind::kWrite, word(0), 4, 1}});
+  recorder_->graphs().executable_changed(handle(40), handle(2),
+                                         RawValueList{{}, 8, sizeof(Entry), parse}, "set");
+  launch(nullptr);
+  EXPECT_EQ(outcome(), "the list of a node of batch memory operations cannot be read");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Memory of graphs, and memory that the program maps itself, each with an answer computed on the host:
 // memory_calls MODE; prints "ok".
-//   nodes, captured, kept, handed_on (from 5.7), mapped, moved (from 6.4), cooperative
+//   nodes, captured, kept, freed, handed_on (from 5.7), mapped, moved, adjacent, grown (from 6.4), cooperative
 #include <string>
 #include <utility>
 #include <vector>
@@ -144,6 +144,22 @@ static void kept() {
   expect_line(memory, 1, 2, "memory that is left at the end");
 }
 
+// What a graph leaves is freed by a call, and there is nothing to compare with it then.
+static void freed() {
+  int* const total = zeros();
+  hipStream_t const stream = new_stream();
+  hipGraph_t graph;
+  CHECK(hipGraphCreate(&graph, 0));
+  hipGraphNode_t made;
+  int* const memory = memory_node(&made, graph, {});
+  kernel_node(graph, {made}, set, memory, 2);
+  launch(instantiate(graph), stream);
+  add<<<1, kCount, 0, stream>>>(total, memory);
+  CHECK(hipStreamSynchronize(stream));
+  CHECK(hipFree(memory));
+  expect_line(total, 1, 2, "memory that a graph leaves");
+}
+
 // One graph allocates, another one frees.
 static void handed_on() {
   int* const total = zeros();
@@ -246,6 +262,64 @@ static void moved() {
   CHECK(hipMemAddressFree(place, 4 * bytes));
 }
 
+__global__ void line(int* data, int count, int base) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) data[i] = base + i;
+}
+
+// Half of kCount numbers on each side of `border`.
+static int* around(void* border) { return static_cast<int*>(border) - kCount / 2; }
+
+// A kernel, a copy and a fill that reach from one mapping into the next; then one mapping goes.
+static void adjacent() {
+  const size_t bytes = granule();
+  int* const total = zeros();
+  char* place = nullptr;
+  CHECK(hipMemAddressReserve(reinterpret_cast<void**>(&place), 4 * bytes, 0, nullptr, 0));
+  for (int i = 0; i < 3; ++i) CHECK(hipMemMap(place + i * bytes, bytes, 0, new_memory(bytes), 0));
+  hipMemAccessDesc access{};
+  access.location.type = hipMemLocationTypeDevice;
+  access.flags = hipMemAccessFlagsProtReadWrite;
+  CHECK(hipMemSetAccess(place, 3 * bytes, &access, 1));
+  int* const first = around(place + bytes);
+  int* const second = around(place + 2 * bytes);
+  line<<<1, kCount>>>(first, kCount, 3);
+  CHECK(hipMemcpy(second, first, kBytes, hipMemcpyDeviceToDevice));
+  add<<<1, kCount>>>(total, second);
+  CHECK(hipDeviceSynchronize());
+  expect_line(total, 1, 3, "adjacent mappings");
+  expect_line(first, 1, 3, "a kernel in two mappings");
+  CHECK(hipMemset(first, 0, kBytes));
+  CHECK(hipDeviceSynchronize());
+  expect_line(first, 0, 0, "a fill in two mappings");
+  CHECK(hipMemUnmap(place, bytes));
+  add<<<1, kCount>>>(total, second);
+  CHECK(hipDeviceSynchronize());
+  expect_line(total, 2, 6, "the mappings that are left");
+  CHECK(hipMemUnmap(place + bytes, bytes));
+  CHECK(hipMemUnmap(place + 2 * bytes, bytes));
+}
+
+// Memory that grows at its end, then at its begin, while it is used.
+static void grown() {
+  const size_t bytes = granule();
+  int* const total = zeros();
+  char* place = nullptr;
+  CHECK(hipMemAddressReserve(reinterpret_cast<void**>(&place), 4 * bytes, 0, nullptr, 0));
+  map(place + bytes, bytes, new_memory(bytes));
+  int* const last = reinterpret_cast<int*>(place + 2 * bytes) - kCount;
+  line<<<1, kCount>>>(last, kCount, 1);
+  map(place + 2 * bytes, bytes, new_memory(bytes));
+  add<<<1, kCount>>>(total, last);
+  int* const border = around(place + 2 * bytes);
+  line<<<1, kCount>>>(border, kCount, 4);
+  map(place, bytes, new_memory(bytes));
+  add<<<1, kCount>>>(total, border);
+  line<<<1, kCount>>>(around(place + bytes), kCount, 5);
+  add<<<1, kCount>>>(total, around(place + bytes));
+  CHECK(hipDeviceSynchronize());
+  expect_line(total, 3, 10, "memory that grows");
+}
+
 #if HIP_VERSION >= 50700000
 // A kernel node that is cooperative by its attributes, and one that gets them from it.
 static void cooperative() {
@@ -272,10 +346,13 @@ int main(int argc, char** argv) {
   const std::pair<const char*, void (*)()> modes[] = {
       {"mapped", mapped},
       {"moved", moved},
+      {"adjacent", adjacent},
+      {"grown", grown},
 #if HIP_VERSION >= 50700000
       {"nodes", nodes},
       {"captured", captured},
       {"kept", kept},
+      {"freed", freed},
       {"handed_on", handed_on},
       {"cooperative", cooperative},
 #endif

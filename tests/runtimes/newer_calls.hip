@@ -1,5 +1,6 @@
 // Calls that HIP 5.2.3 does not have, each with an answer computed on the host: newer_calls MODE; prints "ok".
-//   enabled (from 5.7), nodes, capture_to_graph, values (from 6.4), launches, fills, boxes, lists (from 7.2)
+//   enabled (from 5.7), nodes, capture_to_graph, values, value_nodes (from 6.4), launches, fills, boxes, lists,
+//   box_lists (from 7.2)
 #include <string>
 #include <utility>
 #include <vector>
@@ -288,6 +289,75 @@ static void values() {
   CHECK(hipMemcpy(seen, words, sizeof(seen), hipMemcpyDeviceToHost));
   expect(seen[0] == 7 && seen[1] == 1ull << 40 && seen[2] == 9 && seen[3] == 0, "written values");
 }
+
+static hipStreamBatchMemOpParams word(hipStreamBatchMemOpType type, void* address, uint64_t value, unsigned flags = 0) {
+  hipStreamBatchMemOpParams one{};
+  one.waitValue.operation = type;
+  one.waitValue.address = address;
+  one.waitValue.value64 = value;
+  one.waitValue.flags = flags;
+  return one;
+}
+
+// Nodes of values: the list is changed without a call, by a call for the executable graph and by one for the node; one
+// value is an address. The last node waits for what a stream wrote before and for what it wrote itself.
+static void value_nodes() {
+  int* const data = device_buffer(1);
+  unsigned long long* words = nullptr;
+  CHECK(hipMalloc(&words, 8 * sizeof(*words)));
+  CHECK(hipMemset(words, 0, 8 * sizeof(*words)));
+  CHECK(hipDeviceSynchronize());
+  hipCtx_t context = nullptr;
+  CHECK(hipCtxGetCurrent(&context));
+  hipStream_t const stream = new_stream();
+  hipStream_t const other = new_stream();
+  const auto address = reinterpret_cast<uint64_t>(data);
+  hipStreamBatchMemOpParams writes[] = {word(hipStreamMemOpWriteValue32, words, 1), word(hipStreamMemOpWriteValue64, words + 1, address)};
+  hipStreamBatchMemOpParams changed[] = {word(hipStreamMemOpWriteValue32, words, 3), word(hipStreamMemOpWriteValue64, words + 2, 1ull << 40)};
+  hipBatchMemOpNodeParams params{context, 2, writes, 0};
+  hipGraph_t graph;
+  CHECK(hipGraphCreate(&graph, 0));
+  hipGraphNode_t node, copy;
+  CHECK(hipGraphAddBatchMemOpNode(&node, graph, nullptr, 0, &params));
+  CHECK(hipGraphAddMemcpyNode1D(&copy, graph, &node, 1, words + 4, words, 3 * sizeof(*words), hipMemcpyDeviceToDevice));
+  const auto expect_words = [&](uint64_t first, uint64_t second, uint64_t third, const char* what) {
+    unsigned long long seen[3];
+    CHECK(hipMemcpy(seen, words + 4, sizeof(seen), hipMemcpyDeviceToHost));
+    expect(seen[0] == first && seen[1] == second && seen[2] == third, what);
+  };
+  hipGraphExec_t executable = instantiate(graph);
+  launch(executable, stream);
+  expect_words(1, address, 0, "values of a node");
+  writes[0].writeValue.value = 2;
+  launch(executable, stream);
+  expect_words(2, address, 0, "values of a changed list");
+  params.paramArray = changed;
+  CHECK(hipGraphExecBatchMemOpNodeSetParams(executable, node, &params));
+  launch(executable, stream);
+  expect_words(3, address, 1ull << 40, "values set in an executable graph");
+  changed[0].writeValue.value = 4;
+  CHECK(hipGraphBatchMemOpNodeSetParams(node, &params));
+  hipBatchMemOpNodeParams now{};
+  CHECK(hipGraphBatchMemOpNodeGetParams(node, &now));
+  expect(now.count == 2, "values of a node, asked for");
+  launch(instantiate(graph), stream);
+  expect_words(4, address, 1ull << 40, "values set in a node");
+
+  hipStreamBatchMemOpParams waits[] = {word(hipStreamMemOpWaitValue32, words + 3, 5, hipStreamWaitValueEq),
+                                       word(hipStreamMemOpWriteValue32, words, 6),
+                                       word(hipStreamMemOpWaitValue32, words, 6, hipStreamWaitValueGte)};
+  hipBatchMemOpNodeParams waiting{context, 3, waits, 0};
+  hipGraph_t second;
+  CHECK(hipGraphCreate(&second, 0));
+  CHECK(hipGraphAddBatchMemOpNode(&node, second, nullptr, 0, &waiting));
+  executable = instantiate(second);
+  for (int i = 0; i < 50; ++i) add<<<1, kCount, 0, other>>>(data, 1);
+  CHECK(hipStreamWriteValue32(other, words + 3, 5, 0));
+  CHECK(hipGraphLaunch(executable, stream));
+  multiply<<<1, kCount, 0, stream>>>(data, 2);
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(data, 102, "a node that waits for a value");
+}
 #endif
 
 #if HIP_VERSION >= 70200000
@@ -383,6 +453,44 @@ static void boxes() {
   expect(got == expected, "boxes between devices");
 }
 
+// Lists of boxes, of which the later one reads what the earlier one wrote; on the device, from the host and to it.
+static void box_lists() {
+  int* const a = device_buffer(1);
+  int* const b = device_buffer(2);
+  hipStream_t const stream = new_stream();
+  int* pinned = nullptr;
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&pinned), kBytes, hipHostMallocDefault));
+  for (int i = 0; i < kCount; ++i) pinned[i] = 20;
+  const auto box = [](void* to, void* from, hipExtent extent, size_t row, size_t rows) {
+    hipMemcpy3DBatchOp one{};
+    one.src.type = one.dst.type = hipMemcpyOperandTypePointer;
+    one.src.op.ptr.ptr = from;
+    one.dst.op.ptr.ptr = to;
+    one.src.op.ptr.rowLength = one.dst.op.ptr.rowLength = row;
+    one.src.op.ptr.layerHeight = one.dst.op.ptr.layerHeight = rows;
+    one.extent = extent;
+    one.srcAccessOrder = hipMemcpySrcAccessOrderStream;
+    return one;
+  };
+  const hipExtent whole = make_hipExtent(kBytes, 1, 1);
+  const hipExtent part = make_hipExtent(8, 2, 3);  // of slices of 4 rows of 16 bytes
+  size_t failed = 0;
+  std::vector<hipMemcpy3DBatchOp> list = {box(a, pinned, whole, 0, 0), box(b, a, part, 16, 4)};
+  CHECK(hipMemcpy3DBatchAsync(list.size(), list.data(), &failed, 0, stream));
+  expect(failed == ~size_t{0}, "none of a list of boxes failed");
+  add<<<1, kCount, 0, stream>>>(b, 1);
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(a, 20, "a box from pinned memory");
+  std::vector<int> values(kCount), expected(kCount, 3);
+  for (int z = 0; z < 3; ++z)
+    for (int y = 0; y < 2; ++y)
+      for (int x = 0; x < 2; ++x) expected[z * 16 + y * 4 + x] = 21;
+  list = {box(pinned, b, whole, 0, 0)};
+  CHECK(hipMemcpy3DBatchAsync(list.size(), list.data(), &failed, 0, stream));
+  CHECK(hipStreamSynchronize(stream));
+  expect(std::vector<int>(pinned, pinned + kCount) == expected, "boxes of a list");
+}
+
 // Lists of copies, of which the later ones read what the earlier ones wrote, also by way of the host.
 static void lists() {
   int* const a = device_buffer(1);
@@ -454,9 +562,11 @@ int main(int argc, char** argv) {
       {"enabled", enabled},
 #if HIP_VERSION >= 60000000
       {"nodes", nodes},       {"capture_to_graph", capture_to_graph}, {"values", values},
+      {"value_nodes", value_nodes},
 #endif
 #if HIP_VERSION >= 70200000
       {"launches", launches}, {"fills", fills}, {"boxes", boxes}, {"lists", lists},
+      {"box_lists", box_lists},
 #endif
   };
   for (const auto& [name, function] : modes) {
