@@ -115,7 +115,15 @@ def verdict(text):
     return [line for line in text.splitlines() if "verification" in line]
 
 
-def migraphx(kind, half=False):
+# MIOpen of Debian's package calls a compiler for OpenCL by a path of the machine that built the package, and has no assembler. Of its
+# solvers for convolutions, this one needs neither. It is compiled from HIP, with "-isystem /usr/include", behind which C++ headers do not
+# find C's: the variable that clang reads takes this folder out.
+MIOPEN = {"MIOPEN_DEBUG_FIND_ONLY_SOLVER": "ConvDirectNaiveConvFwd", "CCC_OVERRIDE_OPTIONS": "#s/^.usr.include$/./",
+          "MIOPEN_CUSTOM_CACHE_DIR": str(REPOSITORY / "build/workloads/miopen"),
+          "MIOPEN_USER_DB_PATH": str(REPOSITORY / "build/workloads/miopen")}
+
+
+def migraphx(kind, half=False, environment=None):
     """A model of random weights (tests/migraphx), compiled for the device, run there, and compared with MIGraphX's reference for the CPU."""
 
     def command(scratch):
@@ -130,7 +138,7 @@ def migraphx(kind, half=False):
         return "MIGraphX's reference for the CPU: passed"
 
     return Workload(f"migraphx-{kind}" + ("-half" if half else ""), "sid", command, judge, ["usr/bin/migraphx-driver"],
-                    "scripts/runtime-root sid migraphx", output=verdict)
+                    "scripts/runtime-root sid migraphx", environment=environment or {}, output=verdict)
 
 
 MODES = {"eager": 0, "batch": 1, "graph": 2, "auto": 3}  # gfxgraph_mode_t
@@ -186,7 +194,7 @@ GROUPS = {
                   library("rocfft", "experimental", "-lrocfft"), library("rocsparse", "experimental", "-lrocsparse"),
                   library("rocprim", "experimental")],
     "migraphx": [migraphx(kind, half) for kind in ("mlp", "block", "blocks") for half in (False, True)]
-                + [migraphx_linked(kind) for kind in ("mlp", "block")],
+                + [migraphx("conv", half, MIOPEN) for half in (False, True)] + [migraphx_linked(kind) for kind in ("mlp", "block")],
     "llama": [llama("f16"), llama("q8_0"), llama("q8_0", "on"), llama("q8_0", experts=4), llama("q4_0"), llama("q4_k_m")],
     "whisper": [whisper("f16", "-nfa"), whisper("f16"), whisper("q5_0", "-nfa"), whisper("q8_0")],
 }

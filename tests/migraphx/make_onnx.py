@@ -119,7 +119,9 @@ class Model:
         image = self.op("Reshape", x, self.integers(1, CHANNELS, SIDE, SIDE))
         image = self.op("Relu", self.convolution(image, CHANNELS, 2 * CHANNELS, 3))
         image = self.op("Relu", self.convolution(image, 2 * CHANNELS, 2 * CHANNELS, 1))
-        image = self.op("MaxPool", image, kernel_shape=[2, 2], strides=[2, 2])
+        # Pooling as a mean: MIGraphX compiles it itself. For a pooling node it calls MIOpen, whose kernel is OpenCL.
+        squares = self.op("Reshape", image, self.integers(1, 2 * CHANNELS, SIDE // 2, 2, SIDE // 2, 2))
+        image = self.op("ReduceMean", squares, axes=[3, 5], keepdims=0)
         pooled = 2 * CHANNELS * (SIDE // 2)**2
         flat = self.op("Reshape", image, self.integers(1, pooled))
         return self.op("Reshape", self.layer(flat, pooled, POSITIONS * WIDTH), self.integers(1, POSITIONS, WIDTH))
