@@ -115,9 +115,8 @@ def verdict(text):
     return [line for line in text.splitlines() if "verification" in line]
 
 
-# MIOpen of Debian's package calls a compiler for OpenCL by a path of the machine that built the package, and has no assembler. Of its
-# solvers for convolutions, this one needs neither. It is compiled from HIP, with "-isystem /usr/include", behind which C++ headers do not
-# find C's: the variable that clang reads takes this folder out.
+# For MIOpen of Debian's package, which lacks an assembler and a compiler for OpenCL (docs/workloads.md): the one solver for convolutions that
+# needs neither. MIOpen compiles it from HIP with "-isystem /usr/include", which hides math.h from C++; clang's variable takes that out.
 MIOPEN = {"MIOPEN_DEBUG_FIND_ONLY_SOLVER": "ConvDirectNaiveConvFwd", "CCC_OVERRIDE_OPTIONS": "#s/^.usr.include$/./",
           "MIOPEN_CUSTOM_CACHE_DIR": str(REPOSITORY / "build/workloads/miopen"),
           "MIOPEN_USER_DB_PATH": str(REPOSITORY / "build/workloads/miopen")}
