@@ -7,12 +7,15 @@ from pathlib import Path
 
 from workload import REPOSITORY, Broken, Workload, run
 
-sys.path.insert(0, str(REPOSITORY / "tests/llama"))
+sys.path[:0] = [str(REPOSITORY / "tests/llama"), str(REPOSITORY / "tests/whisper")]
 
 import make_model  # noqa: E402
+import make_speech_model  # noqa: E402
 
 LLAMA_REMEDY = "scripts/runtime-root forky llama.cpp libggml0-backend-hip"
 LLAMA_NEEDS = ["usr/bin/llama-completion", "usr/bin/llama-quantize", "usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-hip.so"]
+WHISPER_REMEDY = "scripts/runtime-root forky whisper.cpp-tools libggml0-backend-hip"
+WHISPER_NEEDS = ["usr/bin/whisper-cli", "usr/bin/whisper-quantize", "usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-hip.so"]
 TOKENS = 8
 build = Path("build/release")  # scripts/workloads/all --build
 SEED = 1
@@ -30,6 +33,14 @@ def sample(name, *arguments):
 
 def words(text):
     return re.findall(r" t(\d+)", text)
+
+
+def compared(here, there):
+    """Of words from the device and from the CPU."""
+    if not here or len(here) != len(there):
+        raise Broken(f"{len(here)} words, {len(there)} from the CPU")
+    same = next((i for i, (a, b) in enumerate(zip(here, there)) if a != b), len(here))
+    return f"{same} of {len(here)} words as from the CPU" + ("" if same == len(here) else " (weights of few bits: they go apart)")
 
 
 def completion(scratch, layers, attention):
@@ -51,16 +62,38 @@ def llama(kind, attention="off", experts=0):
         return completion(scratch, 99, attention)
 
     def judge(text, scratch):
-        here = words(text)
         done, _ = run("forky", completion(scratch, 0, attention) + ["--device", "none"])
-        there = words(done.stdout)
-        if not here or len(here) != len(there):
-            raise Broken(f"{len(here)} words, {len(there)} from the CPU")
-        same = next((i for i, (a, b) in enumerate(zip(here, there)) if a != b), len(here))
-        return f"{same} of {len(here)} words as from the CPU" + ("" if same == len(here) else " (weights of few bits: they go apart)")
+        return compared(words(text), words(done.stdout))
 
     name = f"llama-{kind}" + ("-moe" if experts else "") + ("-flash" if attention == "on" else "")
     return Workload(name, "forky", command, judge, LLAMA_NEEDS, LLAMA_REMEDY, output=words)
+
+
+def transcription(scratch, *options):
+    """One word after the other, each the most probable one, without a second attempt; not the times, which differ in each run."""
+    return ["/usr/bin/whisper-cli", "-m", scratch / "model.bin", "-f", scratch / "sound.wav", "-np", "-nt", "-nf", "-bo", "1", "-bs", "1",
+            *options]
+
+
+def whisper(kind, *options):
+    """A model of random weights that hears a tone: its words from whisper.cpp's HIP backend, and beside it from its CPU backend."""
+
+    def command(scratch):
+        plain, model = scratch / "plain.bin", scratch / "model.bin"
+        plain.write_bytes(make_speech_model.model(SEED))
+        make_speech_model.write_sound(scratch / "sound.wav")
+        if kind == "f16":
+            plain.replace(model)
+        else:
+            run("forky", ["/usr/bin/whisper-quantize", plain, model, kind])
+        return transcription(scratch, *options)
+
+    def judge(text, scratch):
+        done, _ = run("forky", transcription(scratch, "-ng", *options))
+        return compared(words(text), words(done.stdout))
+
+    name = f"whisper-{kind}" + ("" if "-nfa" in options else "-flash")
+    return Workload(name, "forky", command, judge, WHISPER_NEEDS, WHISPER_REMEDY, output=words)
 
 
 def library(name, suite, *link):
@@ -82,7 +115,14 @@ def verdict(text):
     return [line for line in text.splitlines() if "verification" in line]
 
 
-def migraphx(kind, half=False):
+# For MIOpen of Debian's package, which lacks an assembler and a compiler for OpenCL (docs/workloads.md): the one solver for convolutions that
+# needs neither. MIOpen compiles it from HIP with "-isystem /usr/include", which hides math.h from C++; clang's variable takes that out.
+MIOPEN = {"MIOPEN_DEBUG_FIND_ONLY_SOLVER": "ConvDirectNaiveConvFwd", "CCC_OVERRIDE_OPTIONS": "#s/^.usr.include$/./",
+          "MIOPEN_CUSTOM_CACHE_DIR": str(REPOSITORY / "build/workloads/miopen"),
+          "MIOPEN_USER_DB_PATH": str(REPOSITORY / "build/workloads/miopen")}
+
+
+def migraphx(kind, half=False, environment=None):
     """A model of random weights (tests/migraphx), compiled for the device, run there, and compared with MIGraphX's reference for the CPU."""
 
     def command(scratch):
@@ -97,7 +137,7 @@ def migraphx(kind, half=False):
         return "MIGraphX's reference for the CPU: passed"
 
     return Workload(f"migraphx-{kind}" + ("-half" if half else ""), "sid", command, judge, ["usr/bin/migraphx-driver"],
-                    "scripts/runtime-root sid migraphx", output=verdict)
+                    "scripts/runtime-root sid migraphx", environment=environment or {}, output=verdict)
 
 
 MODES = {"eager": 0, "batch": 1, "graph": 2, "auto": 3}  # gfxgraph_mode_t
@@ -153,8 +193,9 @@ GROUPS = {
                   library("rocfft", "experimental", "-lrocfft"), library("rocsparse", "experimental", "-lrocsparse"),
                   library("rocprim", "experimental")],
     "migraphx": [migraphx(kind, half) for kind in ("mlp", "block", "blocks") for half in (False, True)]
-                + [migraphx_linked(kind) for kind in ("mlp", "block")],
+                + [migraphx("conv", half, MIOPEN) for half in (False, True)] + [migraphx_linked(kind) for kind in ("mlp", "block")],
     "llama": [llama("f16"), llama("q8_0"), llama("q8_0", "on"), llama("q8_0", experts=4), llama("q4_0"), llama("q4_k_m")],
+    "whisper": [whisper("f16", "-nfa"), whisper("f16"), whisper("q5_0", "-nfa"), whisper("q8_0")],
 }
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """make_onnx.py KIND OUTPUT.onnx [--half] [--seed N]: a small ONNX model of random weights that MIGraphX compiles.
 
-KIND is mlp, block (one transformer block) or blocks (three of them, and a layer in front and behind). It has learned nothing. The same
-seed makes the same file. An ONNX file is one message in the encoding of Protocol Buffers, of which few fields are needed here.
+KIND is mlp, block (one transformer block), blocks (three of them, and a layer in front and behind) or conv (two convolutions, a pooling
+and a layer). It has learned nothing. The same seed makes the same file. An ONNX file is one message in the encoding of Protocol Buffers, of which few fields are needed here.
 """
 
 import argparse
@@ -14,6 +14,7 @@ POSITIONS = 16
 WIDTH = 64
 HEADS = 4
 HIDDEN = 128
+CHANNELS, SIDE = 4, 16  # the same numbers as an image: POSITIONS * WIDTH
 FLOAT, INT64, HALF = 1, 7, 10  # TensorProto.DataType
 
 
@@ -108,6 +109,23 @@ class Model:
             x = self.block(x)
         return self.layer(self.norm(x), WIDTH, WIDTH)
 
+    def convolution(self, x, channels_in, channels_out, side):
+        """Of odd `side`, with a border of zeros: the image keeps its size."""
+        weights = self.numbers(channels_out, channels_in, side, side, scale=2 / (channels_in * side * side)**0.5)
+        return self.op("Conv", x, weights, self.numbers(channels_out, scale=0.1), kernel_shape=[side, side], strides=[1, 1],
+                       pads=[side // 2] * 4)
+
+    def conv(self, x):
+        image = self.op("Reshape", x, self.integers(1, CHANNELS, SIDE, SIDE))
+        image = self.op("Relu", self.convolution(image, CHANNELS, 2 * CHANNELS, 3))
+        image = self.op("Relu", self.convolution(image, 2 * CHANNELS, 2 * CHANNELS, 1))
+        # Pooling as a mean: MIGraphX compiles it itself. For a pooling node it calls MIOpen, whose kernel is OpenCL.
+        squares = self.op("Reshape", image, self.integers(1, 2 * CHANNELS, SIDE // 2, 2, SIDE // 2, 2))
+        image = self.op("ReduceMean", squares, axes=[3, 5], keepdims=0)
+        pooled = 2 * CHANNELS * (SIDE // 2)**2
+        flat = self.op("Reshape", image, self.integers(1, pooled))
+        return self.op("Reshape", self.layer(flat, pooled, POSITIONS * WIDTH), self.integers(1, POSITIONS, WIDTH))
+
     def value(self, name):
         shape = b"".join(field(1, field(1, size)) for size in (1, POSITIONS, WIDTH))
         return field(1, name) + field(2, field(1, field(1, HALF if self.half else FLOAT) + field(2, shape)))
@@ -121,7 +139,7 @@ class Model:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
-    parser.add_argument("kind", choices=("mlp", "block", "blocks"))
+    parser.add_argument("kind", choices=("mlp", "block", "blocks", "conv"))
     parser.add_argument("output", type=Path)
     parser.add_argument("--half", action="store_true", help="weights, input and output of 16 bits")
     parser.add_argument("--seed", type=int, default=1)
