@@ -145,7 +145,7 @@ def progress(build, scratch):
         require(code in (0, 3) and text in shown and b"\x1b[K" in shown, f"{name}: exit code {code}, {shown}")
         require(not shown.rstrip(b"\r\n").endswith(b"..."), f"{name}: a line is left: {shown}")
         code, shown = on_terminal([*build.tool(*command), "--quiet"])
-        require(code in (0, 3) and b"\x1b" not in shown and b" ..." not in shown, f"{name} --quiet: {shown}")
+        require(code in (0, 3) and b"\x1b[K" not in shown and b" ..." not in shown, f"{name} --quiet: {shown}")
         done = run(build.tool(*command), {0, 3})
         require("\x1b" not in done.stderr and " ..." not in done.stderr, f"{name}: {done.stderr}")
     if wrong.exists():

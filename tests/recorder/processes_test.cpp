@@ -132,7 +132,7 @@ TEST_F(ProcessesTest, Ranks) {
     names.insert(entry.file);
   }
   EXPECT_THAT(names, SizeIs(2));
-  EXPECT_THAT(result.err, HasSubstr(", rank 1: run-1.gfxg, 1 launches"));
+  EXPECT_THAT(result.err, HasSubstr(", rank 1: run-1.gfxg, 1 launch"));
   // mpirun gfxgraph-record ...: each has a manifest of its own.
   const ProcessResult inside =
       run("MV2_COMM_WORLD_RANK=7 " + std::string(RECORD_TOOL) + " --device emulated -o '" +
