@@ -116,12 +116,9 @@ void Provenance::add_final(const format::Content& content, format::WordPart part
     final.offset = relocation.offset_bytes;
     const auto target = live_.find(address_of(relocation.allocation));
     final.code = target != live_.end() && target->second.code;
-    Tags::Elements elements;
     const uint64_t at = address + relocation.offset_bytes;
-    if (!tags_.elements(tags_.unite(memory_.get(at + 4), memory_.get(at)), elements)) continue;
-    for (unsigned n = 0; n < elements.count; ++n)
-      final.words.push_back(Tags::word_of(elements.element[n]));
-    finals_.push_back(std::move(final));
+    final.words = tags_.unite(memory_.get(at + 4), memory_.get(at));
+    finals_.push_back(final);
   }
 }
 
@@ -434,13 +431,13 @@ void Provenance::finish(ProvenanceReport& report, bool list) {
     one.verdict = format::WordVerdict::kData;
     known[places_[word.place]].push_back(one);
   }
+  const auto only_data = tags_.all_of([&](uint32_t n) {
+    const Word& word = words_[n];
+    return !word.pointer() && !word.typed && word.read &&
+           reason_of(word, related[n], all_ran) == nullptr;
+  });
   for (const Final& final : finals_) {
-    const auto is_data = [&](uint32_t n) {
-      const Word& word = words_[n];
-      return !word.pointer() && !word.typed && word.read &&
-             reason_of(word, related[n], all_ran) == nullptr;
-    };
-    if (!all_ran || final.code || !std::ranges::all_of(final.words, is_data)) continue;
+    if (!all_ran || final.code || !only_data(final.words)) continue;
     format::KnownWord one;
     one.offset_bytes = final.offset;
     one.verdict = format::WordVerdict::kData;

@@ -137,11 +137,11 @@ class Provenance {
     uint64_t bytes = 0;
     bool code = false;
   };
-  // A relocation of final contents: what it is, the word tells that it was made from.
+  // A relocation of final contents: what it is, the words tell that it was made from.
   struct Final {
     uint32_t place = 0;
     uint64_t offset = 0;
-    std::vector<uint32_t> words;
+    Tag words = 0;
     bool code = false;
   };
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace gfxgraph::lanecheck {
@@ -64,6 +65,21 @@ class Tags {
       open.push_back(node.a);
       open.push_back(node.b);
     }
+  }
+  // Returns a function that says whether `holds(word)` is true of all words that a tag names,
+  // however many. It knows the tags that were made up to now.
+  template <typename Holds>
+  auto all_of(Holds holds) const {
+    std::vector<bool> sets(nodes_.size());
+    const auto of = [holds](const std::vector<bool>& known, Tag tag) {
+      if (tag == 0 || tag == kWeakened) return true;
+      return is_single(tag) ? static_cast<bool>(holds(word_of(tag)))
+                            : static_cast<bool>(known[tag & ~kNode]);
+    };
+    // Sets are made of older ones.
+    for (size_t n = 0; n < sets.size(); ++n)
+      sets[n] = of(sets, nodes_[n].a) && of(sets, nodes_[n].b);
+    return [of, sets = std::move(sets)](Tag tag) { return of(sets, tag); };
   }
   // Some set was not followed, for lack of room.
   bool lost() const { return lost_; }

@@ -1,0 +1,84 @@
+// What final contents are said to be, which were computed from recorded words.
+#include "lanecheck/provenance.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+// A buffer of recorded words that all look like addresses in it, and a result of 8 bytes that was
+// computed from all of them, and looks like one, too.
+class Sum {
+ public:
+  explicit Sum(uint32_t words) : words_(words) {
+    format::AllocationBegin from;
+    from.id = 1;
+    from.recorded_address = 0x7f0000000000;
+    from.size_bytes = from.initial.size_bytes = uint64_t{words} * 8;
+    for (uint32_t n = 0; n < words; ++n)
+      from.initial.relocations.push_back({uint64_t{n} * 8, 1, n});
+    provenance_.next_event(1);
+    provenance_.apply(from);
+    format::AllocationBegin to;
+    to.id = 2;
+    to.recorded_address = kTo;
+    to.size_bytes = to.initial.size_bytes = 8;
+    provenance_.next_event(2);
+    provenance_.apply(to);
+    for (uint32_t n = 1; n <= words; ++n)
+      for (unsigned half = 0; half < 2; ++half) {
+        provenance_.read(Tags::of(n, half));
+        sum_[half] = provenance_.tags().unite(sum_[half], Tags::of(n, half));
+      }
+  }
+  // A kernel reads the buffer through the word of this number, which starts at 1.
+  void follow(uint32_t word) {
+    provenance_.reach(Tags::of(word, 1), Tags::of(word, 0), 0x7f0000000000 + word - 1);
+  }
+  bool result_is_data() {
+    for (unsigned half = 0; half < 2; ++half)
+      provenance_.memory().store(kTo + half * 4, 4, sum_[half]);
+    format::AllocationEnd end;
+    end.id = 2;
+    end.post.size_bytes = 8;
+    end.post.relocations.push_back({0, 1, 8});
+    provenance_.next_event(3);
+    provenance_.apply(end);
+    ProvenanceReport report;
+    provenance_.finish(report, false);
+    EXPECT_EQ(report.words, words_);
+    const format::WordPlace place{3, 0, 0, format::WordPart::kFinal};
+    return std::ranges::any_of(report.facts.places, [&](const format::KnownWords& known) {
+      return known.place == place && known.words.size() == 1 &&
+             known.words[0].verdict == format::WordVerdict::kData;
+    });
+  }
+
+ private:
+  static constexpr uint64_t kTo = 0x7f8000000000;
+  uint32_t words_;
+  Budget budget_{BudgetLimits{}};
+  Provenance provenance_{budget_};
+  Tag sum_[2] = {};
+};
+
+TEST(Provenance, AResultOfDataIsData) {
+  for (const uint32_t words : {1U, 2U, 8U, 9U, 16U, 17U, 40U, 5000U}) {
+    Sum sum(words);
+    EXPECT_TRUE(sum.result_is_data()) << words;
+  }
+}
+
+TEST(Provenance, AResultOfOnePointerIsNotClaimedToBeData) {
+  for (const uint32_t words : {1U, 2U, 16U, 17U, 40U, 5000U})
+    for (const uint32_t pointer : {1U, words / 2 + 1, words}) {
+      Sum sum(words);
+      sum.follow(pointer);
+      EXPECT_FALSE(sum.result_is_data()) << pointer << " of " << words;
+    }
+}
+
+}  // namespace
+}  // namespace gfxgraph::lanecheck
