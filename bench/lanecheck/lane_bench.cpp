@@ -119,7 +119,8 @@ class Bench {
     const format::Launch launch = recorded(arguments);
     // Taken in turns, so that all see the same machine.
     for (int n = 0; n < kRepeat; ++n) {
-      for (Tools* const tools : {&races_, &all_}) tools->race.next_launch(0, 1, false, {.unordered = {}, .forget = true});
+      for (Tools* const tools : {&races_, &all_})
+        tools->race.next_launch(0, 1, false, {.unordered = {}, .forget = true});
       words_.launch(launch, dispatch.kernarg_address);
       for (Run& one : runs_) {
         const double start = cpu_seconds();
