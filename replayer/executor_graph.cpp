@@ -101,7 +101,7 @@ class GraphExecutor : public Executor {
   }
 
   Result<void> run(hip::Stream stream) override {
-    const HipTable& hip = instance_.hip();
+    const HipLibrary& library = instance_.library();
     last_stream_ = stream;
     has_run_ = true;
     for (const Part& part : parts_) {
@@ -113,7 +113,7 @@ class GraphExecutor : public Executor {
       if (part.operation_count == 0) continue;
       const hip::Error code = part.direct
                                   ? instance_.submit(part.first_operation, stream)
-                                  : hip.hipGraphLaunch(parts_[part.same].executable, stream);
+                                  : library.launch_graph(parts_[part.same].executable, stream);
       if (code != hip::kSuccess) [[unlikely]] {
         if (part.direct) return instance_.failure(code, part.first_operation);
         return instance_.library().check(

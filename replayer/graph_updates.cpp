@@ -27,7 +27,7 @@ struct Values {
 
 class Trial {
  public:
-  explicit Trial(const HipLibrary& library) : hip_(library.table()) {}
+  explicit Trial(const HipLibrary& library) : library_(library), hip_(library.table()) {}
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
   ~Trial() {
@@ -142,7 +142,7 @@ class Trial {
     return hip_.hipMemcpyAsync(device_, host_, sizeof(Words), hip::kHostToDevice, stream_) ==
                hip::kSuccess &&
            hip_.hipStreamSynchronize(stream_) == hip::kSuccess &&
-           hip_.hipGraphLaunch(executable_, stream_) == hip::kSuccess &&
+           library_.launch_graph(executable_, stream_) == hip::kSuccess &&
            hip_.hipMemcpyAsync(host_, device_, sizeof(Words), hip::kDeviceToHost, stream_) ==
                hip::kSuccess &&
            hip_.hipStreamSynchronize(stream_) == hip::kSuccess;
@@ -167,6 +167,7 @@ class Trial {
 
   static constexpr uint32_t kUntouched = 0x5a5a5a5a;
 
+  const HipLibrary& library_;
   const HipTable& hip_;
   std::vector<std::byte> code_;
   hip::Module module_ = nullptr;

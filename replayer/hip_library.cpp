@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstring>
+#include <mutex>
 #include <string_view>
 
 namespace gfxgraph::replayer {
@@ -164,6 +165,13 @@ Result<HipDevice> HipLibrary::select_device(int ordinal) const {
   const std::string_view text = rest.substr(found, rest.find('\0', found) - found);
   device.arch = text.substr(0, text.find(':'));
   return device;
+}
+
+hip::Error HipLibrary::launch_graph(void* executable, hip::Stream stream) const {
+  static constinit std::mutex one_at_a_time;
+  std::unique_lock lock(one_at_a_time, std::defer_lock);
+  if (avoids(HipQuirk::kGraphLaunchesMix)) lock.lock();
+  return table_.hipGraphLaunch(executable, stream);
 }
 
 Result<void> HipLibrary::wait_for(hip::Stream stream) const {
