@@ -431,13 +431,14 @@ void Provenance::finish(ProvenanceReport& report, bool list) {
     one.verdict = format::WordVerdict::kData;
     known[places_[word.place]].push_back(one);
   }
+  const bool followed = all_ran && !tags_.lost() && !memory_.lost() && !lost_;
   const auto only_data = tags_.all_of([&](uint32_t n) {
     const Word& word = words_[n];
     return !word.pointer() && !word.typed && word.read &&
            reason_of(word, related[n], all_ran) == nullptr;
   });
   for (const Final& final : finals_) {
-    if (!all_ran || final.code || !only_data(final.words)) continue;
+    if (!followed || final.code || !only_data(final.words)) continue;
     format::KnownWord one;
     one.offset_bytes = final.offset;
     one.verdict = format::WordVerdict::kData;

@@ -56,7 +56,7 @@ void RaceCheck::next_launch(uint64_t launch, uint32_t kernel, bool syncs, Work w
   launches_.clear();
 }
 
-// The next waves' stamps are of this work.
+// Gives the next stamps of waves to this work.
 void RaceCheck::take_waves(uint64_t waves, Done done) {
   if (next_wave_ + waves >= stamp::kMostWaves) {
     shadow_.clear();
@@ -81,14 +81,14 @@ void RaceCheck::take_waves(uint64_t waves, Done done) {
   dead_ = stamp::make(oldest, 0);
 }
 
-// Nothing: it was forgotten.
+// Returns nullptr if the work was forgotten.
 const RaceCheck::Done* RaceCheck::done_by(uint64_t stamped) const {
   const auto after =
       std::ranges::upper_bound(launches_, stamp::wave(stamped), {}, &Done::first_wave);
   return after == launches_.begin() ? nullptr : &*std::prev(after);
 }
 
-// An access of earlier work.
+// Whether the current work follows the earlier work that left this stamp.
 bool RaceCheck::ordered_after(uint64_t stamped) const {
   const Done* const done = done_by(stamped);
   return done == nullptr || std::ranges::find(work_.unordered, done->work) == work_.unordered.end();
@@ -182,6 +182,7 @@ uint32_t RaceCheck::find_place(const Inst& inst, bool after_fence, uint64_t key,
   }
   // Full: the oldest stamps now name this instruction.
   note("racecheck saw more instructions than it can distinguish: findings may name wrong places");
+  at = std::max(at, kTransferPlaces);
   places_[at] = {};
   return find_place(inst, after_fence, key, at);
 }

@@ -81,7 +81,10 @@ class RaceCheck {
   using Wave = emulator::Wave;
 
   RaceCheck(emulator::MemoryMap& memory, Sites& sites, Budget& budget)
-      : memory_(memory), sites_(sites), shadow_(budget) {}
+      : memory_(memory), sites_(sites), shadow_(budget) {
+    for (const Part part : {Part::kCopyRead, Part::kCopyWrite, Part::kMemset})
+      places_[place_of(part)] = {.key = key_of(part), .write = part != Part::kCopyRead};
+  }
 
   // A launch, copy or memset, as order_work() counts and orders it.
   struct Work {
@@ -103,7 +106,7 @@ class RaceCheck {
   void host_write(uint64_t event, uint64_t address, std::span<const std::byte> now,
                   std::span<const std::byte> bytes, bool in_doubt,
                   const std::vector<uint64_t>& launches);
-  // Memory that begins: what was done where it stands was done to other memory.
+  // Memory begins: earlier accesses at its addresses were to other memory.
   void begin_memory(uint64_t address, uint64_t bytes) { shadow_.forget(address, bytes); }
   // Whether the last of these calls found something.
   bool found() const { return found_; }
@@ -233,8 +236,12 @@ class RaceCheck {
 
   // ---- transfers ----
   static constexpr uint64_t key_of(Part part) { return 2 + 2 * static_cast<uint64_t>(part); }
-  static bool of_transfer(const Place& place) { return place.key != 0 && place.key <= 6; }
-  uint32_t transfer_place(Part part);
+  static bool of_transfer(const Place& place) {
+    return place.key != 0 && place.key <= key_of(Part::kMemset);
+  }
+  // Their places come first; no instruction has the same key.
+  static constexpr uint32_t kTransferPlaces = 3;
+  static constexpr uint32_t place_of(Part part) { return static_cast<uint32_t>(part); }
   void transfer_dword(Part part, uint64_t address, uint64_t mask, uint64_t mine);
   LaneEvent event_of(const Done& done, uint64_t stamped, uint64_t address) const;
   void report_transfer(Part part, uint64_t address, uint64_t other);

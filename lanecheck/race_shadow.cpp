@@ -81,7 +81,7 @@ void RaceShadow::forget(uint64_t address, uint64_t bytes) {
     const uint64_t begin = number * kPageBytes;
     const uint64_t from = std::max(address, begin) - begin;
     const uint64_t to = std::min(end, begin + kPageBytes) - begin;
-    clear_lines(page, (from + kLineBytes - 1) / kLineBytes, to / kLineBytes);
+    clear_lines(page, from / kLineBytes, (to + kLineBytes - 1) / kLineBytes);
   };
   const uint64_t first = address / kPageBytes;
   const uint64_t last = (end - 1) / kPageBytes;

@@ -105,7 +105,8 @@ class RaceShadow {
   bool split(Page& page, uint64_t into, bool with_atomics = false);
   // A line that was written as a whole.
   static void join(Page& page, size_t line, uint64_t write);
-  // What was there before is no more: whole lines of it.
+  // The memory is given out anew. Forgets all accesses to its lines, also those of a neighbour that
+  // shares the first or last one: a hazard may be missed, but none is made up.
   void forget(uint64_t address, uint64_t bytes);
   // Every access so far comes before every later one.
   void recycle();

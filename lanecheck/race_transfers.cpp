@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "lanecheck/race_check.h"
@@ -15,23 +17,10 @@ void RaceCheck::next_transfer(Work work) {
   take_waves(1, {.launch = launch_});
 }
 
-uint32_t RaceCheck::transfer_place(Part part) {
-  for (uint32_t at = 0; at < stamp::kSites; ++at) {
-    Place& place = places_[at];
-    if (place.key == key_of(part)) return at;
-    if (place.key != 0) continue;
-    place = {.key = key_of(part), .write = part != Part::kCopyRead};
-    return at;
-  }
-  places_[0] = {.key = key_of(part), .write = part != Part::kCopyRead};
-  return 0;
-}
-
-// As a wave of its own.
+// A transfer counts as one wave of its own.
 void RaceCheck::transfer(Part part, uint64_t address, uint64_t bytes) {
   const bool write = part != Part::kCopyRead;
-  const uint64_t mine = stamp::make(first_wave_, 1) | uint64_t{transfer_place(part)}
-                                                          << stamp::kSiteShift;
+  const uint64_t mine = stamp::make(first_wave_, 1) | uint64_t{place_of(part)} << stamp::kSiteShift;
   const uint64_t end = address + bytes;
   while (address < end) {
     const uint64_t into = address % 4;
@@ -43,7 +32,7 @@ void RaceCheck::transfer(Part part, uint64_t address, uint64_t bytes) {
     }
     const uint64_t page = (address / RaceShadow::kPageBytes + 1) * RaceShadow::kPageBytes;
     const auto count = static_cast<uint32_t>((std::min(page, end) - address) & ~uint64_t{3});
-    // False: what it did before it met a hazard may be done again.
+    // If the row holds a hazard, nothing is recorded, and each dword is looked at.
     if (!global_row(address, count, write, mine | stamp::kAllBytes))
       for (uint32_t at = 0; at < count; at += 4)
         transfer_dword(part, address + at, stamp::kAllBytes, mine);
@@ -100,7 +89,7 @@ std::string RaceCheck::done_text(const Done* done) const {
   return fmt::format("launch {}", done->launch);
 }
 
-// Of the kernel, if there is one, as only that has an instruction.
+// Reports the hazard at the kernel's instruction, if the other access was a kernel's.
 void RaceCheck::report_transfer(Part part, uint64_t address, uint64_t other) {
   const Done* const done = done_by(other);
   const uint32_t site = stamp::site(other);
@@ -148,13 +137,13 @@ LaneEvent RaceCheck::event_of(const Done& done, uint64_t stamped, uint64_t addre
   return event;
 }
 
-// A byte that a kernel may have changed as well says nothing, if that is in doubt.
+// If `in_doubt`, a byte that a kernel may have written proves no write of the host.
 void RaceCheck::host_write(uint64_t event, uint64_t address, std::span<const std::byte> now,
                            std::span<const std::byte> bytes, bool in_doubt,
                            const std::vector<uint64_t>& launches) {
   found_ = false;
   reported_.clear();
-  // Whoever read what a launch told it may know that this one, and those before, have come there.
+  // A host that read a launch's word may know that this launch, and earlier ones, have come so far.
   const uint64_t told = told_host_.empty() ? 0 : told_host_.back();
   const auto concerns = [&](uint64_t stamped) -> const Done* {
     const Done* const done = done_by(stamped);
@@ -174,15 +163,17 @@ void RaceCheck::host_write(uint64_t event, uint64_t address, std::span<const std
     const bool split = (page->split >> into / RaceShadow::kLineBytes & 1) != 0;
     const RaceCells cells = split ? page->cells(into) : page->line_cells();
     const size_t cell = split ? into % RaceShadow::kBlockBytes / 4 : into / RaceShadow::kLineBytes;
-    std::vector<uint64_t> written = {cells.write[cell]};
-    if (cells.atomic != nullptr)
-      written.insert(written.end(), {cells.atomic[cell], cells.atomic_of_other[cell]});
+    std::array<uint64_t, 5> accesses = {cells.write[cell], 0, 0, cells.read[cell],
+                                        cells.reader[cell]};
+    if (cells.atomic != nullptr) {
+      accesses[1] = cells.atomic[cell];
+      accesses[2] = cells.atomic_of_other[cell];
+    }
+    const std::span<const uint64_t> written = std::span(accesses).first(3);
     const auto concerned = [&](uint64_t stamped) {
       return (stamp::bytes(stamped) & mask) != 0 && concerns(stamped) != nullptr;
     };
     if (in_doubt && std::ranges::any_of(written, concerned)) continue;
-    std::vector<uint64_t> accesses = {cells.read[cell], cells.reader[cell]};
-    accesses.insert(accesses.end(), written.begin(), written.end());
     for (const uint64_t other : accesses) {
       if (!concerned(other)) continue;
       const Done& done = *concerns(other);

@@ -12,7 +12,7 @@ namespace {
 // computed from all of them, and looks like one, too.
 class Sum {
  public:
-  explicit Sum(uint32_t words) : words_(words) {
+  explicit Sum(uint32_t words, const BudgetLimits& limits = {}) : words_(words), budget_(limits) {
     format::AllocationBegin from;
     from.id = 1;
     from.recorded_address = 0x7f0000000000;
@@ -59,7 +59,7 @@ class Sum {
  private:
   static constexpr uint64_t kTo = 0x7f8000000000;
   uint32_t words_;
-  Budget budget_{BudgetLimits{}};
+  Budget budget_;
   Provenance provenance_{budget_};
   Tag sum_[2] = {};
 };
@@ -69,6 +69,15 @@ TEST(Provenance, AResultOfDataIsData) {
     Sum sum(words);
     EXPECT_TRUE(sum.result_is_data()) << words;
   }
+}
+
+// Its origins did not fit into memory: that no pointer is among them is not known.
+TEST(Provenance, AResultWhoseOriginsWereLostIsNotClaimedToBeData) {
+  BudgetLimits limits;
+  limits.memory_bytes = 60'000;
+  Sum sum(1, limits);
+  sum.follow(1);
+  EXPECT_FALSE(sum.result_is_data());
 }
 
 TEST(Provenance, AResultOfOnePointerIsNotClaimedToBeData) {

@@ -44,47 +44,43 @@ using Buffer = TraceBuilder::Buffer;
 using Work = std::function<format::Action(TraceBuilder&, const Buffer& shared, const Buffer& other,
                                           format::StreamId, const std::string& kernel)>;
 
-format::Action copy_in(TraceBuilder& t, const Buffer& shared, const Buffer&,
-                       format::StreamId stream, const std::string&) {
+format::Copy copy_on(format::StreamId stream) {
   format::Copy copy;
-  copy.destination.allocation = shared.id;
   copy.width_bytes = kBytes;
-  copy.host_source = t.content(std::vector<uint32_t>(kBytes / 4, 7));
   copy.asynchronous = true;
   copy.stream = stream;
+  return copy;
+}
+format::Action copy_in(TraceBuilder& t, const Buffer& shared, const Buffer&,
+                       format::StreamId stream, const std::string&) {
+  format::Copy copy = copy_on(stream);
+  copy.destination.allocation = shared.id;
+  copy.host_source = t.content(std::vector<uint32_t>(kBytes / 4, 7));
   return copy;
 }
 format::Action copy_out(TraceBuilder&, const Buffer& shared, const Buffer&, format::StreamId stream,
                         const std::string&) {
-  format::Copy copy;
+  format::Copy copy = copy_on(stream);
   copy.source.allocation = shared.id;
-  copy.width_bytes = kBytes;
   copy.host_result.size_bytes = kBytes;
   copy.host_result.stored = false;
-  copy.asynchronous = true;
-  copy.stream = stream;
   return copy;
 }
 format::Action copy_from(TraceBuilder&, const Buffer& shared, const Buffer& other,
                          format::StreamId stream, const std::string&) {
-  format::Copy copy;
+  format::Copy copy = copy_on(stream);
   copy.source.allocation = shared.id;
   copy.destination.allocation = other.id;
-  copy.width_bytes = kBytes;
-  copy.asynchronous = true;
-  copy.stream = stream;
   return copy;
 }
 // The first bytes of rows of 32 dwords, of which the kernel's are the first four.
 format::Action copy_rows(TraceBuilder& t, const Buffer& shared, const Buffer&,
                          format::StreamId stream, const std::string&) {
-  format::Copy copy;
+  format::Copy copy = copy_on(stream);
   copy.destination = {shared.id, 1, 128, 0};
   copy.width_bytes = 3;
   copy.height = 4;
   copy.host_source = t.content({1, 2, 3});
-  copy.asynchronous = true;
-  copy.stream = stream;
   return copy;
 }
 format::Action clear(TraceBuilder&, const Buffer& shared, const Buffer&, format::StreamId stream,
