@@ -17,6 +17,7 @@
 #include "replayer/executor.h"
 #include "replayer/hidden_arguments.h"
 #include "replayer/packet_boxes.h"
+#include "replayer/packet_eligibility.h"
 #include "replayer/packet_queue.h"
 
 namespace gfxgraph::replayer {
@@ -29,7 +30,6 @@ constexpr uint64_t kCacheLine = 64;
 constexpr uint16_t kDispatchHeader = hsa_abi::kPacketDispatch | hsa_abi::kBarrierBit |
                                      hsa_abi::kAcquireAgent | hsa_abi::kReleaseAgent;
 constexpr uint32_t kMostWorkItems = 1024;  // of a workgroup
-constexpr uint32_t kMostReasons = 3;
 
 uint64_t bits(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
@@ -109,7 +109,8 @@ class PacketExecutor : public Executor {
   }
 
   Result<void> prepare() {
-    GFXGRAPH_TRY(check_operations());
+    GFXGRAPH_ASSIGN_OR_RETURN(auto eligible, eligible_kernels(instance_, limit_));
+    for (auto& [id, hidden] : eligible) kernels_[id].hidden = std::move(hidden);
     GFXGRAPH_ASSIGN_OR_RETURN(device_, instance_.session().packet_device());
     GFXGRAPH_ASSIGN_OR_RETURN(queue_, PacketQueue::open(device_, instance_.device().arch));
     GFXGRAPH_TRY(find_kernels());
@@ -218,48 +219,6 @@ class PacketExecutor : public Executor {
     if (!queue_->is_complete(run)) return false;
     ended_run_ = run;
     return true;
-  }
-
-  // Without HSA: what the trace and HIP say.
-  const char* reason_against(uint32_t index) const {
-    const PreparedOperation& operation = instance_.operation(index);
-    if (operation.kind != OperationKind::kLaunch) return nullptr;
-    const PreparedLaunch& launch = instance_.launch(operation.index);
-    const SpecialLaunch* const special = instance_.special(launch);
-    if (special != nullptr && special->cooperative) return "cooperative launch";
-    return nullptr;
-  }
-
-  Result<void> check_operations() {
-    std::string reasons;
-    uint32_t count = 0;
-    const auto add = [&](uint32_t index, std::string_view reason) {
-      if (count++ < kMostReasons)
-        reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ",
-                               instance_.program().describe(index), reason);
-    };
-    std::map<format::KernelId, std::string> kernels;  // why not, by kernel
-    for (uint32_t i = 0; i < limit_; ++i) {
-      if (const char* const reason = reason_against(i); reason != nullptr) {
-        add(i, reason);
-        continue;
-      }
-      const PreparedOperation& operation = instance_.operation(i);
-      if (operation.kind != OperationKind::kLaunch) continue;
-      const format::KernelId id = instance_.launch(operation.index).kernel;
-      if (kernels.contains(id)) continue;  // told once
-      Result<std::vector<HiddenField>> hidden =
-          hidden_fields(instance_.program().trace().kernels()[id - 1]);
-      kernels[id] = hidden ? "" : hidden.error().message;
-      if (!hidden) {
-        add(i, kernels[id]);
-        continue;
-      }
-      kernels_[id].hidden = std::move(*hidden);
-    }
-    if (count == 0) return {};
-    if (count > kMostReasons) reasons += fmt::format("; and {} more", count - kMostReasons);
-    return fail(Status::kUnsupported, "mode packets: " + reasons);
   }
 
   Result<void> find_kernels() {

@@ -1,0 +1,22 @@
+// Which steps mode packets can run, by what the trace says. What only HSA knows of a kernel is
+// checked when its code is found (packet_code.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/result.h"
+#include "format/trace.h"
+#include "replayer/hidden_arguments.h"
+
+namespace gfxgraph::replayer {
+
+class Instance;
+
+// Looks at the first `operations` of the instance. The hidden arguments of the kernels that they
+// launch, or kUnsupported with the first operations that stand against it and their reasons.
+Result<std::map<format::KernelId, std::vector<HiddenField>>> eligible_kernels(
+    const Instance& instance, uint32_t operations);
+
+}  // namespace gfxgraph::replayer
