@@ -148,7 +148,7 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
   if (!freeing.allocation) return;
   guarded([&] {
     if (freeing.allocation->of_graph) {
-      // Until a graph allocates it again: no program can read it any more.
+      // No program can read it until a graph allocates it again.
       if (success) freeing.allocation->absent = freeing.allocation->gone = true;
       return;
     }

@@ -119,9 +119,8 @@ int check_command(int argc, char** argv) { return check_recorded(argc, argv, {})
 int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   CLI::App app(
       "Executes every launch of a trace in the emulator, without HIP or a GPU, and reports errors "
-      "of its kernels. Exit code 4: errors were found; 1: a launch could not "
-      "run (3 with --strict); 2: wrong command line; 3: a budget is spent, or the trace is damaged "
-      "or "
+      "of its kernels. Exit code 4: errors were found; 1: a launch could not run (3 with "
+      "--strict); 2: wrong command line; 3: a budget is spent, or the trace is damaged or "
       "incomplete.\n\n"
       "Example: gfxgraph check app.gfxg --tool memcheck,synccheck",
       "gfxgraph check");

@@ -66,9 +66,8 @@ void print_help() {
     print("  {:<10} {}\n  {:<10}   {}\n", command.name, command.arguments, "", command.summary);
   }
   print(
-      "\nAll commands: --help, --version, --quiet, --verbose, --color auto|always|never (NO_COLOR "
-      "is "
-      "respected)\n"
+      "\nAll commands: --help, --version, --quiet, --verbose, --color auto|always|never "
+      "(NO_COLOR is respected)\n"
       "Exit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 check found "
       "errors\n");
 }

@@ -86,7 +86,7 @@ class LaunchLanes {
   // The calling thread's. nullptr: the thread is ending, or there is no memory. Takes a lock at its
   // first call only.
   LaunchLane* mine() noexcept;
-  // Whether the calling thread has had its lane before, and is single().
+  // single(), and the one lane is that of the calling thread.
   bool only_mine() const noexcept;
   template <typename F>
   void each(F&& function) const {
@@ -96,10 +96,10 @@ class LaunchLanes {
     }
   }
 
-  // Whether there is one lane, and no thread without a lane gives work to the device: then its
-  // thread, with its lock, is alone with what only launches change.
+  // Whether only one thread gives work to the device: there is one lane, and no thread without a
+  // lane. Then that thread, with its lock, needs no atomic operation for data of launches.
   bool single() const noexcept { return !several_.load(std::memory_order_relaxed); }
-  // With the recorder's mutex_: a thread without a lane is about to.
+  // With the recorder's mutex_, before a thread without a lane gives work to the device.
   void not_single();
 
   // While it lives no launch looks at the model or is handed over. With the recorder's mutex_;

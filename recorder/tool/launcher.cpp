@@ -84,7 +84,9 @@ void show_sealing(pid_t child, const std::string& status_folder) {
   const int process = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
   if (process < 0) return;  // Linux before 5.3
   pollfd ended{process, POLLIN, 0};
-  for (int looks = 0; ::poll(&ended, 1, kBetweenMs) <= 0;) {
+  for (int looks = 0;;) {
+    const int ready = ::poll(&ended, 1, kBetweenMs);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) break;
     const std::optional<SealingCount> count = sealing_now(status_folder);
     looks = count ? looks + 1 : 0;
     if (!count) progress().clear();
