@@ -49,6 +49,14 @@ Result<DeviceChoice> resolve_device(DeviceChoice choice) {
   return DeviceChoice::kEmulated;
 }
 
+Result<void> check_devices(unsigned devices, DeviceChoice resolved) {
+  if (devices == 0 || resolved == DeviceChoice::kEmulated) return {};
+  return fail(
+      Status::kInvalidArgument,
+      "--devices: a real GPU is not split; use --device emulated, or HIP_VISIBLE_DEVICES to "
+      "choose among real ones");
+}
+
 Result<fs::path> private_library(std::string_view file_name) {
   std::error_code error;
   std::string tried;

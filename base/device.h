@@ -12,6 +12,16 @@ namespace gfxgraph {
 
 enum class DeviceChoice { kAuto, kReal, kEmulated };
 
+// The number of equal GPUs that the software agent shows, 1 to kMaxDevices: the tools set it from
+// --devices, the agent reads it. Unset: 1.
+inline constexpr const char* kDevicesVariable = "GFXGRAPH_DEVICES";
+inline constexpr unsigned kMaxDevices = 16;
+inline constexpr const char* kDevicesHelp =
+    "the number of equal GPUs that the software agent shows, 1 to 16 (default: "
+    "$GFXGRAPH_DEVICES, or 1)";
+// Error if `devices` (0: not given) were requested of a real GPU.
+Result<void> check_devices(unsigned devices, DeviceChoice resolved);
+
 // "auto", "real" or "emulated".
 Result<DeviceChoice> parse_device_choice(std::string_view text);
 

@@ -30,7 +30,8 @@ struct HdpFlush {
   uint32_t* register_flush;
 };
 
-hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, Answer& value) {
+hsa_status_t structured_agent_info(hsa_agent_t agent, uint32_t attribute, Answer& value) {
+  const bool gpu = is_gpu(agent);
   switch (attribute) {
     case HSA_AGENT_INFO_WORKGROUP_MAX_DIM: {
       const uint16_t most = gpu ? 1024 : 0;
@@ -64,11 +65,11 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, Answer& value) 
       return value.put(gpu ? HdpFlush{hdp_registers(), hdp_registers() + 1}
                            : HdpFlush{nullptr, nullptr});
     case attribute::HSA_AMD_AGENT_INFO_MEMORY_AVAIL:
-      return value.put(gpu ? device_memory_free_bytes() : uint64_t{0});
+      return value.put(gpu ? device_memory_free_bytes(device_of(agent)) : uint64_t{0});
     case attribute::HSA_AMD_AGENT_INFO_CLOCK_COUNTERS: {  // GPU, CPU, system, and the frequency of
                                                           // all, Hz
       const uint64_t now = timestamp_ns();
-      const uint64_t device = gpu ? emulator::wall_clock(Device::clock()) : now;
+      const uint64_t device = gpu ? emulator::wall_clock(Device::clock(device_of(agent))) : now;
       const uint64_t counters[4] = {device, now, now, kTimestampHz};
       return value.put(counters);
     }
@@ -77,7 +78,9 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, Answer& value) 
   }
 }
 
-hsa_status_t agent_info(bool gpu, uint32_t attribute, Answer& value) {
+hsa_status_t agent_info(hsa_agent_t agent, uint32_t attribute, Answer& value) {
+  const bool gpu = is_gpu(agent);
+  const uint32_t device = gpu ? device_of(agent) : 0;
   switch (attribute) {
 #define GFXGRAPH_AGENT_TEXT(name, cpu_text, gpu_text) \
   case attribute::name: return value.put_text(gpu ? gpu_text : cpu_text);
@@ -88,7 +91,7 @@ hsa_status_t agent_info(bool gpu, uint32_t attribute, Answer& value) {
 #define GFXGRAPH_AGENT_U64(...) GFXGRAPH_AGENT_SCALAR(uint64_t, __VA_ARGS__)
 #define GFXGRAPH_AGENT_BOOL(...) GFXGRAPH_AGENT_SCALAR(bool, __VA_ARGS__)
 #include "hsa/agent_info.inc"
-    default: return structured_agent_info(gpu, attribute, value);
+    default: return structured_agent_info(agent, attribute, value);
   }
 }
 
@@ -185,11 +188,10 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_iterate_agents(hsa_status_t (*callback)(hsa
                                                     void* data) {
   return entry("hsa_iterate_agents", [&] {
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    for (const hsa_agent_t agent : {kCpuAgent, kGpuAgent}) {
-      const hsa_status_t status = callback(agent, data);
-      if (status != HSA_STATUS_SUCCESS) return status;
-    }
-    return HSA_STATUS_SUCCESS;
+    hsa_status_t status = callback(kCpuAgent, data);
+    for (uint32_t i = 0; status == HSA_STATUS_SUCCESS && i < gpu_count(); ++i)
+      status = callback(gpu_agent(i), data);
+    return status;
   });
 }
 
@@ -198,9 +200,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent
   constexpr const char* kCall = "hsa_agent_get_info";
   return entry(kCall, [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-    return answer(kCall, AttributeOf::kAgent, attribute, value, [&](uint32_t number, Answer& out) {
-      return agent_info(is_gpu(agent), number, out);
-    });
+    return answer(kCall, AttributeOf::kAgent, attribute, value,
+                  [&](uint32_t number, Answer& out) { return agent_info(agent, number, out); });
   });
 }
 

@@ -62,7 +62,7 @@ hsa_status_t symbol_info(const LoadedSymbol& symbol, uint32_t attribute, Answer&
       return value.put_bytes(symbol.name.data(), symbol.name.size());
     case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH: return value.put(uint32_t{0});
     case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME: return value.put_bytes(nullptr, 0);
-    case HSA_EXECUTABLE_SYMBOL_INFO_AGENT: return value.put(kGpuAgent);
+    case HSA_EXECUTABLE_SYMBOL_INFO_AGENT: return value.put(gpu_agent(symbol.device));
     case HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE: return value.put(uint32_t{HSA_SYMBOL_LINKAGE_PROGRAM});
     case HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION: return value.put(true);
     default:
@@ -86,15 +86,17 @@ hsa_status_t executable_info(bool frozen, uint32_t attribute, Answer& value) {
 using SymbolCallback = hsa_status_t (*)(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t,
                                         void*);
 
-hsa_status_t iterate(const char* call, hsa_executable_t executable, SymbolCallback callback,
-                     void* data) {
+hsa_status_t iterate(const char* call, hsa_executable_t executable, hsa_agent_t agent,
+                     SymbolCallback callback, void* data) {
   return entry(call, [&] {
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const auto symbols = symbols_of(executable.handle);
     if (!symbols) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
     for (const uint64_t symbol : *symbols) {
+      const auto known = get_symbol(symbol);
+      if (!known || gpu_agent(known->device).handle != agent.handle) continue;
       const hsa_status_t status =
-          callback(executable, kGpuAgent, hsa_executable_symbol_t{symbol}, data);
+          callback(executable, agent, hsa_executable_symbol_t{symbol}, data);
       if (status != HSA_STATUS_SUCCESS) return status;
     }
     return HSA_STATUS_SUCCESS;
@@ -190,7 +192,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_load_agent_code_object(
     if (*frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
     if (!reader_exists(reader.handle)) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
     if (Device::faulted()) return refuse_after_fault(kCall);
-    const auto object = load_code_object(executable.handle, reader.handle);
+    const auto object = load_code_object(executable.handle, device_of(agent), reader.handle);
     if (!object) {
       const Error& error = object.error();
       if (error.status == Status::kNotFound)
@@ -246,8 +248,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_agent_global_variable_define(
     const auto frozen = is_frozen(executable.handle);
     if (!frozen) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
     if (*frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
-    const auto defined =
-        define_variable(executable.handle, name, reinterpret_cast<uint64_t>(address));
+    const auto defined = define_variable(executable.handle, device_of(agent), name,
+                                         reinterpret_cast<uint64_t>(address));
     return defined ? HSA_STATUS_SUCCESS
                    : refuse(HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED, kCall, defined.error());
   });
@@ -284,7 +286,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_iterate_agent_symbols(hsa_execut
                                                                       SymbolCallback callback,
                                                                       void* data) {
   if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-  return iterate("hsa_executable_iterate_agent_symbols", executable, callback, data);
+  return iterate("hsa_executable_iterate_agent_symbols", executable, agent, callback, data);
 }
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_iterate_symbols(

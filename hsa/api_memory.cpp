@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "base/checked.h"
@@ -26,6 +27,7 @@ struct PoolRow {
   bool gpu;
   uint32_t segment;
   uint32_t flags;
+  uint32_t device = 0;  // of a GPU's pool
 };
 
 constexpr PoolRow kPools[] = {
@@ -38,11 +40,25 @@ constexpr PoolRow kPools[] = {
     {Pool::kGroup, true, HSA_AMD_SEGMENT_GROUP, 0},
 };
 
-const PoolRow* find_pool(uint64_t handle) {
-  for (const PoolRow& row : kPools) {
-    if (static_cast<uint64_t>(row.pool) == handle) return &row;
+std::optional<PoolRow> find_pool(uint64_t handle) {
+  for (PoolRow row : kPools) {
+    const uint64_t device = device_of_pool(handle);
+    if (row.pool != pool_of(handle) || device >= (row.gpu ? gpu_count() : 1)) continue;
+    row.device = static_cast<uint32_t>(device);
+    return row;
   }
-  return nullptr;
+  return std::nullopt;
+}
+
+// Handles of the agent's pools in the table's order; stops at the first status but success.
+template <typename Callback>
+hsa_status_t for_each_pool(hsa_agent_t agent, const Callback& callback) {
+  for (const PoolRow& row : kPools) {
+    if (row.gpu != is_gpu(agent)) continue;
+    const hsa_status_t status = callback(pool_handle(row.pool, row.gpu ? device_of(agent) : 0));
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  return HSA_STATUS_SUCCESS;
 }
 
 uint64_t pool_bytes(const PoolRow& row) {
@@ -69,17 +85,17 @@ hsa_status_t pool_info(const PoolRow& row, uint32_t attribute, Answer& value) {
 }
 
 // The CPU accesses device memory only through copies, as without a large BAR.
-bool can_access(bool gpu_agent, const PoolRow& row) {
-  return row.segment == HSA_AMD_SEGMENT_GLOBAL && (gpu_agent || !row.gpu);
+bool can_access(hsa_agent_t agent, const PoolRow& row) {
+  return row.segment == HSA_AMD_SEGMENT_GLOBAL && (is_gpu(agent) || !row.gpu);
 }
 
-hsa_status_t agent_pool_info(bool gpu_agent, const PoolRow& row, uint32_t attribute,
+hsa_status_t agent_pool_info(hsa_agent_t agent, const PoolRow& row, uint32_t attribute,
                              Answer& value) {
-  const bool local = gpu_agent == row.gpu;
+  const bool local = is_gpu(agent) == row.gpu && (!row.gpu || device_of(agent) == row.device);
   switch (attribute) {
     case HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS: {
       uint32_t access = HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
-      if (can_access(gpu_agent, row)) {
+      if (can_access(agent, row)) {
         access = local ? HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT
                        : HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT;
       }
@@ -94,7 +110,7 @@ hsa_status_t agent_pool_info(bool gpu_agent, const PoolRow& row, uint32_t attrib
       link.atomic_support_64bit = true;
       link.coherent_support = true;
       link.link_type = HSA_AMD_LINK_INFO_TYPE_PCIE;
-      link.numa_distance = 20;
+      link.numa_distance = is_gpu(agent) && row.gpu ? 40 : 20;  // two GPUs: through the host
       return value.put_bytes(&link, sizeof(link));
     }
     default: return value.unknown();
@@ -115,14 +131,14 @@ hsa_status_t region_info(const PoolRow& row, uint32_t attribute, Answer& value) 
 
 hsa_status_t allocate_from(const char* call, uint64_t pool, size_t bytes, void** pointer) {
   return entry(call, [&] {
-    const PoolRow* const row = find_pool(pool);
-    if (row == nullptr) return HSA_STATUS_ERROR_INVALID_REGION;
+    const std::optional<PoolRow> row = find_pool(pool);
+    if (!row) return HSA_STATUS_ERROR_INVALID_REGION;
     if (pointer == nullptr || bytes == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (row->segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
     // Host memory stays available: HIP 5.2 frees a bad pointer if allocating its own staging buffer
     // fails.
     if (row->pool == Pool::kDevice && Device::faulted()) return refuse_after_fault(call);
-    const auto memory = allocate(row->pool, bytes);
+    const auto memory = allocate(row->pool, bytes, row->device);
     if (!memory) return refuse(status_of(memory.error()), call, memory.error());
     *pointer = *memory;
     return HSA_STATUS_SUCCESS;
@@ -139,8 +155,8 @@ hsa_status_t free_allocation(const char* call, void* pointer) {
 }
 
 uint32_t flags_of(Pool pool) {
-  const PoolRow* const row = find_pool(static_cast<uint64_t>(pool));
-  return row == nullptr ? uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED} : row->flags;
+  const std::optional<PoolRow> row = find_pool(static_cast<uint64_t>(pool));
+  return !row ? uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED} : row->flags;
 }
 
 hsa_amd_pointer_info_t describe(const std::optional<Allocation>& allocation) {
@@ -153,7 +169,7 @@ hsa_amd_pointer_info_t describe(const std::optional<Allocation>& allocation) {
   info.agentBaseAddress = allocation->locked ? locked_address(allocation->address) : host;
   info.sizeInBytes = allocation->requested_bytes;
   info.userData = allocation->user_data;
-  info.agentOwner = allocation->pool == Pool::kDevice ? kGpuAgent : kCpuAgent;
+  info.agentOwner = allocation->pool == Pool::kDevice ? gpu_agent(allocation->device) : kCpuAgent;
   info.global_flags = flags_of(allocation->pool);
   return info;
 }
@@ -221,8 +237,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_poo
                                                               void* value) {
   constexpr const char* kCall = "hsa_amd_memory_pool_get_info";
   return entry(kCall, [&] {
-    const PoolRow* const row = find_pool(pool.handle);
-    if (row == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const std::optional<PoolRow> row = find_pool(pool.handle);
+    if (!row) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     return answer(kCall, AttributeOf::kPool, attribute, value,
                   [&](uint32_t number, Answer& out) { return pool_info(*row, number, out); });
   });
@@ -233,13 +249,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agent_iterate_memory_pools(
   return entry("hsa_amd_agent_iterate_memory_pools", [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    for (const PoolRow& row : kPools) {
-      if (row.gpu != is_gpu(agent)) continue;
-      const hsa_status_t status =
-          callback(hsa_amd_memory_pool_t{static_cast<uint64_t>(row.pool)}, data);
-      if (status != HSA_STATUS_SUCCESS) return status;
-    }
-    return HSA_STATUS_SUCCESS;
+    return for_each_pool(
+        agent, [&](uint64_t pool) { return callback(hsa_amd_memory_pool_t{pool}, data); });
   });
 }
 
@@ -249,12 +260,11 @@ hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t pool
   constexpr const char* kCall = "hsa_amd_agent_memory_pool_get_info";
   return entry(kCall, [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-    const PoolRow* const row = find_pool(pool.handle);
-    if (row == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return answer(kCall, AttributeOf::kAgentPool, attribute, value,
-                  [&](uint32_t number, Answer& out) {
-                    return agent_pool_info(is_gpu(agent), *row, number, out);
-                  });
+    const std::optional<PoolRow> row = find_pool(pool.handle);
+    if (!row) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return answer(
+        kCall, AttributeOf::kAgentPool, attribute, value,
+        [&](uint32_t number, Answer& out) { return agent_pool_info(agent, *row, number, out); });
   });
 }
 
@@ -263,12 +273,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_iterate_regions(
   return entry("hsa_agent_iterate_regions", [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    for (const PoolRow& row : kPools) {
-      if (row.gpu != is_gpu(agent)) continue;
-      const hsa_status_t status = callback(hsa_region_t{static_cast<uint64_t>(row.pool)}, data);
-      if (status != HSA_STATUS_SUCCESS) return status;
-    }
-    return HSA_STATUS_SUCCESS;
+    return for_each_pool(agent, [&](uint64_t pool) { return callback(hsa_region_t{pool}, data); });
   });
 }
 
@@ -276,8 +281,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_region_get_info(hsa_region_t region,
                                                      hsa_region_info_t attribute, void* value) {
   constexpr const char* kCall = "hsa_region_get_info";
   return entry(kCall, [&] {
-    const PoolRow* const row = find_pool(region.handle);
-    if (row == nullptr) return HSA_STATUS_ERROR_INVALID_REGION;
+    const std::optional<PoolRow> row = find_pool(region.handle);
+    if (!row) return HSA_STATUS_ERROR_INVALID_REGION;
     return answer(kCall, AttributeOf::kRegion, attribute, value,
                   [&](uint32_t number, Answer& out) { return region_info(*row, number, out); });
   });
@@ -299,7 +304,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_free(void* pointer) {
   return free_allocation("hsa_memory_free", pointer);
 }
 
-// There is only one device, and it can access all memory.
+// Every device can access all memory, whether it was allowed to or not: see docs/software-agent.md.
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agents_allow_access(uint32_t count,
                                                              const hsa_agent_t* agents,
                                                              const uint32_t*, const void* pointer) {
@@ -317,7 +322,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_can_migrate(hsa_amd_memory_
                                                                  hsa_amd_memory_pool_t to,
                                                                  bool* result) {
   return entry("hsa_amd_memory_pool_can_migrate", [&] {
-    if (find_pool(from.handle) == nullptr || find_pool(to.handle) == nullptr || result == nullptr) {
+    if (!find_pool(from.handle) || !find_pool(to.handle) || result == nullptr) {
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     *result = false;
@@ -351,8 +356,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_lock_to_pool(void* host, size_t 
                                                              hsa_agent_t* agents, int count,
                                                              hsa_amd_memory_pool_t pool, uint32_t,
                                                              void** agent_pointer) {
-  const PoolRow* const row = find_pool(pool.handle);
-  if (row == nullptr || row->gpu) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const std::optional<PoolRow> row = find_pool(pool.handle);
+  if (!row || row->gpu) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   return hsa_amd_memory_lock(host, size, agents, count, agent_pointer);
 }
 
@@ -382,10 +387,13 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_pointer_info(const void* pointer,
     *agent_count = 0;
     *agents = nullptr;
     if (!allocation) return HSA_STATUS_SUCCESS;
-    auto* const list = static_cast<hsa_agent_t*>(alloc(2 * sizeof(hsa_agent_t)));
+    auto* const list = static_cast<hsa_agent_t*>(alloc((gpu_count() + 1) * sizeof(hsa_agent_t)));
     if (list == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     uint32_t count = 0;
-    list[count++] = kGpuAgent;
+    while (count < gpu_count()) {
+      list[count] = gpu_agent(count);
+      ++count;
+    }
     if (allocation->pool != Pool::kDevice) list[count++] = kCpuAgent;
     *agent_count = count;
     *agents = list;

@@ -53,7 +53,7 @@ hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
     }
     // Allowed after a fault: HIP 7 creates queues late and dereferences a null pointer if that
     // fails. The device runs no kernels from these queues.
-    const auto created = Queue::create(size, type, callback, data);
+    const auto created = Queue::create(device_of(agent), size, type, callback, data);
     if (!created) return refuse(HSA_STATUS_ERROR_OUT_OF_RESOURCES, kCall, created.error());
     *queue = (*created)->handle();
     return HSA_STATUS_SUCCESS;
@@ -102,7 +102,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* queue, uint
   return queue_entry(kCall, queue, [&](Queue& known) {
     return answer(kCall, AttributeOf::kQueue, attribute, value, [&](uint32_t number, Answer& out) {
       switch (number) {
-        case attribute::HSA_AMD_QUEUE_INFO_AGENT: return out.put(kGpuAgent);
+        case attribute::HSA_AMD_QUEUE_INFO_AGENT: return out.put(gpu_agent(known.device()));
         case attribute::HSA_AMD_QUEUE_INFO_DOORBELL_ID: return out.put(known.handle()->id);
         default: return out.unknown();
       }

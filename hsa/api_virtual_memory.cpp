@@ -26,6 +26,11 @@ hsa_status_t answer(const char* call, const Result<Value>& made, To* to) {
   return HSA_STATUS_SUCCESS;
 }
 
+// The device; nothing for the host.
+std::optional<uint32_t> numbered(hsa_agent_t agent) {
+  return is_gpu(agent) ? std::optional(device_of(agent)) : std::nullopt;
+}
+
 hsa_status_t reserve(const char* call, void** address, size_t bytes, uint64_t wished,
                      uint64_t align) {
   return entry(call, [&] {
@@ -59,10 +64,14 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_
   constexpr const char* kCall = "hsa_amd_vmem_handle_create";
   return entry(kCall, [&] {
     if (memory == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    const auto known = static_cast<Pool>(pool.handle);
-    if (known == Pool::kNone || known >= Pool::kGroup) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    const Pool known = pool_of(pool.handle);
+    const uint64_t device = device_of_pool(pool.handle);
+    if (known == Pool::kNone || known >= Pool::kGroup ||
+        device >= (known == Pool::kDevice ? gpu_count() : 1)) {
+      return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    }
     if (known == Pool::kDevice && Device::faulted()) return refuse_after_fault(kCall);
-    return answer(kCall, create_memory(known, bytes, type), memory);
+    return answer(kCall, create_memory(known, static_cast<uint32_t>(device), bytes, type), memory);
   });
 }
 
@@ -97,7 +106,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_set_access(void* address, size_t b
     }
     for (size_t i = 0; i < count; ++i) {
       const Result<void> set = set_access(static_cast<std::byte*>(address), bytes,
-                                          is_gpu(list[i].agent), Access{list[i].permissions});
+                                          numbered(list[i].agent), Access{list[i].permissions});
       if (!set) return answer(kCall, set);
     }
     return HSA_STATUS_SUCCESS;
@@ -110,7 +119,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_get_access(void* address, uint32_t
   return entry(kCall, [&] {
     if (permissions == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-    return answer(kCall, access_of(address, is_gpu(agent)), permissions);
+    return answer(kCall, access_of(address, numbered(agent)), permissions);
   });
 }
 
@@ -147,7 +156,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_get_alloc_properties_from_handle(
     if (pool == nullptr || type == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const auto found = memory_properties(memory);
     if (!found) return refuse(status_of(found.error()), kCall, found.error());
-    pool->handle = static_cast<uint64_t>(found->pool);
+    pool->handle = pool_handle(found->pool, found->device);
     *type = found->type;
     return HSA_STATUS_SUCCESS;
   });

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/device.h"
 #include "base/log.h"
 #include "codeobj/function_at.h"
 #include "hsa/host_calls.h"
@@ -24,16 +26,25 @@
 namespace gfxgraph::hsa {
 namespace {
 
+struct RetiredCode {
+  uint32_t device = 0;
+  uint64_t load_address = 0;
+  std::byte* memory = nullptr;
+};
+
 struct State {
   emulator::MemoryMap map;
-  std::once_flag engine_once;
-  std::atomic<emulator::Engine*> engine{nullptr};
+  struct EngineOfDevice {
+    std::once_flag once;
+    std::atomic<emulator::Engine*> engine{nullptr};
+  };
+  std::array<EngineOfDevice, kMaxDevices> engines;
   bool null_device = false;
 
   // Kernels that run now, and code to release once none runs.
   std::mutex code_mutex;
   uint32_t running = 0;
-  std::vector<std::pair<uint64_t, std::byte*>> retired;
+  std::vector<RetiredCode> retired;
   // Code of HIP's own kernels (fills, copies), which the program did not launch: [begin, end).
   std::vector<std::pair<uint64_t, uint64_t>> runtime_code;
   // All loaded code, by address.
@@ -68,9 +79,10 @@ void deliver() {
   Device::stop();
 }
 
-emulator::Engine& engine() {
+emulator::Engine& engine(uint32_t device) {
   State& s = state();
-  std::call_once(s.engine_once, [&s] {
+  State::EngineOfDevice& own = s.engines[device];
+  std::call_once(own.once, [&s, &own] {
     emulator::EngineOptions options;
     // Device code sends a message after it wrote a signal that host threads may be waiting for.
     options.on_message = [](uint32_t, uint32_t) {
@@ -90,21 +102,22 @@ emulator::Engine& engine() {
       return ends_blocked_kernel(blocked, running);
     };
     options.long_run = on_long_run;
-    s.engine.store(emulator::Engine::create(s.map, options).release(), std::memory_order_release);
+    own.engine.store(emulator::Engine::create(s.map, options).release(), std::memory_order_release);
   });
-  return *s.engine.load(std::memory_order_acquire);
+  return *own.engine.load(std::memory_order_acquire);
 }
 
-void forget(const std::pair<uint64_t, std::byte*>& code) {
-  if (!state().null_device) engine().remove_code(code.first);
-  std::erase_if(state().runtime_code, [&](const auto& range) { return range.first == code.first; });
-  std::erase_if(state().code, [&](const auto& loaded) { return loaded.first == code.first; });
-  release_agent_memory(code.second);
+void forget(const RetiredCode& code) {
+  const auto is_it = [&](const auto& loaded) { return loaded.first == code.load_address; };
+  if (!state().null_device) engine(code.device).remove_code(code.load_address);
+  std::erase_if(state().runtime_code, is_it);
+  std::erase_if(state().code, is_it);
+  release_agent_memory(code.memory);
 }
 
 class RunningKernel {
  public:
-  explicit RunningKernel(uint64_t kernel_object) {
+  RunningKernel(uint64_t kernel_object, uint32_t device) : device_(device) {
     State& s = state();
     const std::lock_guard lock(s.code_mutex);
     ++s.running;
@@ -127,13 +140,16 @@ class RunningKernel {
   RunningKernel(const RunningKernel&) = delete;
   RunningKernel& operator=(const RunningKernel&) = delete;
   bool of_runtime() const { return launch_ == 0; }
-  // "launch 3", counted from 1 over the process.
+  // "launch 3", counted from 1 over the process; with several devices "launch 3 on device 1".
   std::string name() const {
-    return launch_ == 0 ? "HIP's own kernel" : fmt::format("launch {}", launch_);
+    const std::string kernel =
+        launch_ == 0 ? "HIP's own kernel" : fmt::format("launch {}", launch_);
+    return gpu_count() == 1 ? kernel : fmt::format("{} on device {}", kernel, device_);
   }
 
  private:
   uint64_t launch_ = 0;
+  uint32_t device_ = 0;
 };
 
 // The exit status that the program requested, for at_exit().
@@ -216,7 +232,7 @@ gfxgraph_agent_fault kind_of(const emulator::Fault& fault) {
 
 emulator::MemoryMap& Device::memory_map() { return state().map; }
 
-bool Device::run(const emulator::Dispatch& dispatch) {
+bool Device::run(const emulator::Dispatch& dispatch, uint32_t device) {
   State& s = state();
   if (s.null_device) return true;
   if (faulted()) {
@@ -224,27 +240,27 @@ bool Device::run(const emulator::Dispatch& dispatch) {
     end_hopeless_fill(dispatch);
     return false;
   }
-  const RunningKernel running(dispatch.kernel_object);
+  const RunningKernel running(dispatch.kernel_object, device);
   if (host_calls_denied()) {
     const Result<void> guarded = guard(dispatch);
     if (!guarded) {
       record_fault(fmt::format("{}: {}", running.name(), guarded.error().message),
-                   GFXGRAPH_AGENT_FAULT_ILLEGAL, 0);
+                   GFXGRAPH_AGENT_FAULT_ILLEGAL, 0, device);
       return false;
     }
   }
   emulator::Dispatch timed = dispatch;
   timed.keeps_clock = running.of_runtime();
-  const auto result = engine().run(timed);
+  const auto result = engine(device).run(timed);
   if (result) return true;
   const emulator::Fault& fault = result.error();
   if (fault.kind == emulator::FaultKind::kStopped) return false;
   record_fault(fmt::format("{}: {}", running.name(), fault.to_string()), kind_of(fault),
-               fault.address);
+               fault.address, device);
   return false;
 }
 
-Result<void> Device::add_code(uint64_t load_address,
+Result<void> Device::add_code(uint32_t device, uint64_t load_address,
                               std::shared_ptr<const codeobj::CodeObject> code) {
   State& s = state();
   if (s.null_device) return {};
@@ -254,20 +270,20 @@ Result<void> Device::add_code(uint64_t load_address,
         return kernel.name.starts_with("__amd_rocclr_");
       });
   const uint64_t end = load_address + code->load_size_bytes();
-  GFXGRAPH_TRY(engine().add_code(load_address, code));
+  GFXGRAPH_TRY(engine(device).add_code(load_address, code));
   const std::lock_guard lock(s.code_mutex);
   s.code.emplace_back(load_address, std::move(code));
   if (of_runtime) s.runtime_code.emplace_back(load_address, end);
   return {};
 }
 
-void Device::remove_code(uint64_t load_address, std::byte* memory) {
+void Device::remove_code(uint32_t device, uint64_t load_address, std::byte* memory) {
   State& s = state();
   const std::lock_guard lock(s.code_mutex);
   if (s.running != 0) {
-    s.retired.emplace_back(load_address, memory);
+    s.retired.push_back({device, load_address, memory});
   } else {
-    forget({load_address, memory});
+    forget({device, load_address, memory});
   }
 }
 
@@ -287,7 +303,8 @@ std::string Device::fault_text() {
   return s.fault_text;
 }
 
-void Device::record_fault(const std::string& text, gfxgraph_agent_fault kind, uint64_t address) {
+void Device::record_fault(const std::string& text, gfxgraph_agent_fault kind, uint64_t address,
+                          uint32_t device) {
   State& s = state();
   log(LogLevel::kError, "device fault: {}", Lines{text});
   {
@@ -296,7 +313,7 @@ void Device::record_fault(const std::string& text, gfxgraph_agent_fault kind, ui
   }
   uint32_t none = GFXGRAPH_AGENT_FAULT_NONE;
   if (first_fault.compare_exchange_strong(none, kind)) on_exit(note_exit_status, nullptr);
-  if (kind == GFXGRAPH_AGENT_FAULT_MEMORY) Runtime::report_memory_fault(address);
+  if (kind == GFXGRAPH_AGENT_FAULT_MEMORY) Runtime::report_memory_fault(device, address);
 }
 
 void Device::record_out_of_memory() noexcept {
@@ -310,14 +327,16 @@ void Device::record_out_of_memory() noexcept {
   }
 }
 
-uint64_t Device::clock() { return engine().clock(); }
+uint64_t Device::clock(uint32_t device) { return engine(device).clock(); }
 
 bool Device::stopping() noexcept { return stopped.load(std::memory_order_relaxed); }
 
 void Device::stop() noexcept {
   stopped.store(true, std::memory_order_relaxed);
-  emulator::Engine* const running = state().engine.load(std::memory_order_acquire);
-  if (running != nullptr) running->stop();
+  for (State::EngineOfDevice& own : state().engines) {
+    emulator::Engine* const running = own.engine.load(std::memory_order_acquire);
+    if (running != nullptr) running->stop();
+  }
 }
 
 }  // namespace gfxgraph::hsa

@@ -1,4 +1,4 @@
-// The emulated GPU behind the agent: memory map, engine, loaded code, and the state after a kernel
+// The emulated GPU behind the agents: memory map, engine, loaded code, and the state after a kernel
 // fault.
 #pragma once
 
@@ -15,7 +15,9 @@
 
 namespace gfxgraph::hsa {
 
-// All static: one device, created at first use, never destroyed.
+// All static, created at first use, never destroyed. Each GPU agent has its own engine, with clock
+// and global wave sync; all share one memory map and one error state. `device`: the number of the
+// agent.
 class Device {
  public:
   static emulator::MemoryMap& memory_map();
@@ -23,12 +25,12 @@ class Device {
   // Runs one kernel to its end on the calling thread and the engine's workers. False if it faulted,
   // or if an earlier fault has put the device into the error state: then nothing is executed. With
   // $GFXGRAPH_NULL_DEVICE=1 no kernel is ever executed (for measuring the host code around them).
-  static bool run(const emulator::Dispatch& dispatch);
+  static bool run(const emulator::Dispatch& dispatch, uint32_t device);
 
-  static Result<void> add_code(uint64_t load_address,
+  static Result<void> add_code(uint32_t device, uint64_t load_address,
                                std::shared_ptr<const codeobj::CodeObject> code);
   // Forgets the code and releases its memory once no kernel is running.
-  static void remove_code(uint64_t load_address, std::byte* memory);
+  static void remove_code(uint32_t device, uint64_t load_address, std::byte* memory);
 
   // Whether a kernel faulted in this process, with its description. The device stays in the error
   // state, as a real one does: calls that can report it return an error, and a program that ends
@@ -38,12 +40,13 @@ class Device {
   // The kind of the first fault (agent_fault.h); valid forever.
   static const uint32_t* fault_state() noexcept;
   // Records a fault found outside the engine (a bad packet).
-  static void record_fault(const std::string& text, gfxgraph_agent_fault kind, uint64_t address);
+  static void record_fault(const std::string& text, gfxgraph_agent_fault kind, uint64_t address,
+                           uint32_t device = 0);
   // The same for a packet that could not be processed because an allocation failed.
   static void record_out_of_memory() noexcept;
 
-  // The device's clock, in shader clocks (emulator/engine/clock.h).
-  static uint64_t clock();
+  // A device's clock, in shader clocks (emulator/engine/clock.h).
+  static uint64_t clock(uint32_t device);
 
   // Stops running kernels: the process ends, or the device is in the error state.
   static void stop() noexcept;

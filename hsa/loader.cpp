@@ -136,7 +136,7 @@ class CodeMemory {
   std::byte* memory_;
 };
 
-Result<LoadedObject> load(const Reader& reader,
+Result<LoadedObject> load(const Reader& reader, uint32_t device,
                           const std::map<std::string, uint64_t>& definitions) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const codeobj::CodeObject> code,
                             codeobj::CodeObject::parse(reader.bytes));
@@ -161,10 +161,11 @@ Result<LoadedObject> load(const Reader& reader,
   // The block begins at a page boundary; the first segment may begin inside the page.
   const uint64_t begin = code->segments().front().address - first;
   GFXGRAPH_TRY(codeobj::load_segments(*code, span.subspan(begin), load_address, resolve));
-  GFXGRAPH_TRY(Device::add_code(load_address, code));
+  GFXGRAPH_TRY(Device::add_code(device, load_address, code));
 
   LoadedObject object;
   object.code = std::move(code);
+  object.device = device;
   object.memory = guard.keep();
   object.memory_bytes = bytes;
   object.load_address = load_address;
@@ -236,11 +237,13 @@ Result<void> destroy_executable(uint64_t executable) {
     }
     t.executables.erase(found);
   }
-  for (const LoadedObject& object : gone) Device::remove_code(object.load_address, object.memory);
+  for (const LoadedObject& object : gone)
+    Device::remove_code(object.device, object.load_address, object.memory);
   return {};
 }
 
-Result<void> define_variable(uint64_t executable, const std::string& name, uint64_t address) {
+Result<void> define_variable(uint64_t executable, uint32_t device, const std::string& name,
+                             uint64_t address) {
   Tables& t = tables();
   const std::lock_guard lock(t.mutex);
   const auto found = t.executables.find(executable);
@@ -253,13 +256,14 @@ Result<void> define_variable(uint64_t executable, const std::string& name, uint6
   symbol.name = name;
   symbol.address = address;
   symbol.executable = executable;
+  symbol.device = device;
   const uint64_t handle = t.next_handle++;
   e.symbols.emplace(name, handle);
   t.symbols.emplace(handle, std::move(symbol));
   return {};
 }
 
-Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader) {
+Result<uint64_t> load_code_object(uint64_t executable, uint32_t device, uint64_t reader) {
   Tables& t = tables();
   std::shared_ptr<Reader> source;
   std::map<std::string, uint64_t> definitions;
@@ -275,7 +279,7 @@ Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader) {
     source = found_reader->second;
     definitions = found->second.definitions;
   }
-  Result<LoadedObject> loaded = load(*source, definitions);
+  Result<LoadedObject> loaded = load(*source, device, definitions);
   if (!loaded) {
     return with_context(std::move(loaded).error(),
                         fmt::format("the code object of {} bytes at {}", source->bytes.size(),
@@ -287,12 +291,12 @@ Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader) {
   const std::lock_guard lock(t.mutex);
   const auto found = t.executables.find(executable);
   if (found == t.executables.end()) {
-    Device::remove_code(object.load_address, object.memory);
+    Device::remove_code(object.device, object.load_address, object.memory);
     return no_executable(executable);
   }
   for (const LoadedSymbol& symbol : symbols) {
     if (!found->second.symbols.contains(symbol.name)) continue;
-    Device::remove_code(object.load_address, object.memory);
+    Device::remove_code(object.device, object.load_address, object.memory);
     return fail(Status::kMismatch,
                 fmt::format("{} {}: executable {} already defines it and would keep using the "
                             "first one; load the code object into its own executable",
@@ -305,6 +309,7 @@ Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader) {
   for (LoadedSymbol symbol : symbols) {
     const uint64_t handle = t.next_handle++;
     symbol.executable = executable;
+    symbol.device = device;
     if (found->second.symbols.emplace(symbol.name, handle).second)
       t.symbols.emplace(handle, std::move(symbol));
   }

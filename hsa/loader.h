@@ -26,6 +26,7 @@ struct LoadedSymbol {
   uint64_t address = 0;   // device address; of a kernel: its descriptor, the kernel object
   uint64_t size_bytes = 0;
   uint64_t executable = 0;               // handle
+  uint32_t device = 0;                   // of the agent that it was loaded for
   codeobj::KernelDescriptor descriptor;  // kernels
   uint32_t kernarg_size_bytes = 0;
   uint32_t kernarg_align_bytes = 0;
@@ -37,6 +38,7 @@ struct LoadedObject {
   uint64_t memory_bytes = 0;
   uint64_t load_address = 0;  // where the ELF's address 0 is (or would be)
   uint64_t executable = 0;    // handle
+  uint32_t device = 0;        // of the agent that it was loaded for
   uint64_t storage = 0;       // the reader's bytes, as given by the program
   uint64_t storage_bytes = 0;
 };
@@ -56,10 +58,11 @@ Result<bool> is_frozen(uint64_t executable);
 Result<void> destroy_executable(uint64_t executable);
 // Assigns an address to an undefined symbol of code objects that are loaded later. kMismatch:
 // already defined.
-Result<void> define_variable(uint64_t executable, const std::string& name, uint64_t address);
+Result<void> define_variable(uint64_t executable, uint32_t device, const std::string& name,
+                             uint64_t address);
 // The handle of the loaded object. kUnsupported: another GPU; kNotFound: an undefined symbol;
 // kMismatch: it defines a symbol that the executable has already.
-Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader);
+Result<uint64_t> load_code_object(uint64_t executable, uint32_t device, uint64_t reader);
 Result<void> freeze_executable(uint64_t executable);
 // The handle of a symbol; kNotFound.
 Result<uint64_t> find_symbol(uint64_t executable, const std::string& name);

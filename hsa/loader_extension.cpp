@@ -51,7 +51,7 @@ hsa_status_t query_segment_descriptors(hsa_ven_amd_loader_segment_descriptor_t* 
       const LoadedObject& object = objects[i];
       hsa_ven_amd_loader_segment_descriptor_t& d = descriptors[i];
       d = {};
-      d.agent = kGpuAgent;
+      d.agent = gpu_agent(object.device);
       d.executable.handle = object.executable;
       d.code_object_storage_type = HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY;
       d.code_object_storage_base = reinterpret_cast<const void*>(object.storage);
@@ -97,7 +97,8 @@ hsa_status_t object_info(const LoadedObject& object, uint32_t attribute, Answer&
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE: return value.put(object.executable);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_KIND:
       return value.put(uint32_t{HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_AGENT});
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT: return value.put(kGpuAgent);
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT:
+      return value.put(gpu_agent(object.device));
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE:
       return value.put(uint32_t{HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY});
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE:

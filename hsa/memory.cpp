@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/device.h"
 #include "base/log.h"
 #include "hsa/device.h"
 
@@ -70,7 +71,7 @@ struct Heap {
   std::map<uint64_t, Block> blocks;  // by address
   std::array<Arena, kArenas> arenas;
   std::map<std::pair<uint64_t, uint64_t>, Lock> locks;  // by (address, bytes)
-  uint64_t device_bytes_used = 0;
+  std::array<uint64_t, kMaxDevices> device_bytes_used{};
   uint64_t random_state = 0x9e3779b97f4a7c15u;
 };
 
@@ -162,23 +163,30 @@ Result<void> add_region(emulator::Region region) {
   }
 }
 
+// Why a device's memory does not suffice.
+tl::unexpected<Error> out_of_device_memory(uint64_t bytes, uint64_t left) {
+  return fail(Status::kOutOfMemory,
+              fmt::format("device memory: {} bytes requested, {} of {} are free", bytes, left,
+                          device_memory_bytes()));
+}
+
 Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
-                                  const std::string& name) {
+                                  const std::string& name, uint32_t device = 0) {
   const std::optional<uint64_t> mapped = checked_align_up(bytes, kPageBytes);
   if (bytes == 0 || !mapped || *mapped >= kPlacementEnd) {
     return fail(Status::kInvalidArgument, fmt::format("cannot allocate {} bytes", bytes));
   }
   Heap& h = heap();
   const std::lock_guard lock(h.mutex);
-  if (pool == Pool::kDevice && *mapped > device_memory_bytes() - h.device_bytes_used) {
-    return fail(Status::kOutOfMemory,
-                fmt::format("device memory: {} bytes requested, {} of {} are free", bytes,
-                            device_memory_bytes() - h.device_bytes_used, device_memory_bytes()));
-  }
+  const uint64_t left = device_memory_bytes() - h.device_bytes_used[device];
+  if (pool == Pool::kDevice && *mapped > left) return out_of_device_memory(bytes, left);
   Block block;
   block.kind = kind;
-  block.allocation = {
-      .address = 0, .requested_bytes = bytes, .mapped_bytes = *mapped, .pool = pool};
+  block.allocation = {.address = 0,
+                      .requested_bytes = bytes,
+                      .mapped_bytes = *mapped,
+                      .pool = pool,
+                      .device = device};
   if (*mapped < kArenaLimitBytes) {
     block.arena_bytes = *mapped + kGuardBytes;
     GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address,
@@ -202,7 +210,7 @@ Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
     give_back(h, block);
     return tl::unexpected<Error>(added.error());
   }
-  if (pool == Pool::kDevice) h.device_bytes_used += *mapped;
+  if (pool == Pool::kDevice) h.device_bytes_used[device] += *mapped;
   return memory;
 }
 
@@ -259,7 +267,8 @@ Result<void> release_block(uint64_t address, bool agent_memory) {
   GFXGRAPH_TRY(Device::memory_map().remove(address));
   const Block block = found->second;
   h.blocks.erase(found);
-  if (block.allocation.pool == Pool::kDevice) h.device_bytes_used -= block.allocation.mapped_bytes;
+  if (block.allocation.pool == Pool::kDevice)
+    h.device_bytes_used[block.allocation.device] -= block.allocation.mapped_bytes;
   give_back(h, block);
   return {};
 }
@@ -328,17 +337,17 @@ uint64_t device_memory_bytes() noexcept {
   return bytes;
 }
 
-uint64_t device_memory_free_bytes() noexcept {
+uint64_t device_memory_free_bytes(uint32_t device) noexcept {
   Heap& h = heap();
   const std::shared_lock lock(h.mutex);
-  return device_memory_bytes() - h.device_bytes_used;
+  return device_memory_bytes() - h.device_bytes_used[device];
 }
 
-Result<std::byte*> allocate(Pool pool, uint64_t bytes) {
+Result<std::byte*> allocate(Pool pool, uint64_t bytes, uint32_t device) {
   if (pool == Pool::kNone || pool >= Pool::kGroup) {
     return fail(Status::kInvalidArgument, "this pool cannot be allocated from");
   }
-  return allocate_block(pool, region_kind(pool), bytes, "");
+  return allocate_block(pool, region_kind(pool), bytes, "", device);
 }
 
 Result<void> release(const void* pointer) {
@@ -361,23 +370,19 @@ void release_agent_memory(std::byte* memory) noexcept {
   }
 }
 
-Result<void> take_device_memory(uint64_t bytes) {
+Result<void> take_device_memory(uint32_t device, uint64_t bytes) {
   Heap& h = heap();
   const std::lock_guard lock(h.mutex);
-  const uint64_t left = device_memory_bytes() - h.device_bytes_used;
-  if (bytes > left) {
-    return fail(Status::kOutOfMemory,
-                fmt::format("device memory: {} bytes requested, {} of {} are free", bytes, left,
-                            device_memory_bytes()));
-  }
-  h.device_bytes_used += bytes;
+  const uint64_t left = device_memory_bytes() - h.device_bytes_used[device];
+  if (bytes > left) return out_of_device_memory(bytes, left);
+  h.device_bytes_used[device] += bytes;
   return {};
 }
 
-void give_device_memory_back(uint64_t bytes) noexcept {
+void give_device_memory_back(uint32_t device, uint64_t bytes) noexcept {
   Heap& h = heap();
   const std::lock_guard lock(h.mutex);
-  h.device_bytes_used -= bytes;
+  h.device_bytes_used[device] -= bytes;
 }
 
 Result<std::byte*> reserve_addresses(uint64_t bytes, uint64_t wished, uint64_t align) {
@@ -404,7 +409,8 @@ Result<std::byte*> reserve_addresses(uint64_t bytes, uint64_t wished, uint64_t a
   return memory;
 }
 
-Result<void> show_mapping(std::byte* memory, uint64_t bytes, Pool pool, bool read_only) {
+Result<void> show_mapping(std::byte* memory, uint64_t bytes, Pool pool, uint32_t device,
+                          bool read_only) {
   Heap& h = heap();
   const std::lock_guard lock(h.mutex);
   Block block;
@@ -413,7 +419,8 @@ Result<void> show_mapping(std::byte* memory, uint64_t bytes, Pool pool, bool rea
   block.allocation = {.address = reinterpret_cast<uint64_t>(memory),
                       .requested_bytes = bytes,
                       .mapped_bytes = bytes,
-                      .pool = pool};
+                      .pool = pool,
+                      .device = device};
   h.blocks.emplace(block.allocation.address, block);
   const Result<void> added = add_region({.address = block.allocation.address,
                                          .requested_bytes = bytes,

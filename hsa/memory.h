@@ -37,23 +37,31 @@ enum class Pool : uint64_t {
   kGroup = 5
 };
 
+// HSA's handle of a pool; kDevice and kGroup exist once per device.
+inline uint64_t pool_handle(Pool pool, uint32_t device) noexcept {
+  return static_cast<uint64_t>(pool) | uint64_t{device} << 8;
+}
+inline Pool pool_of(uint64_t handle) noexcept { return static_cast<Pool>(handle & 0xff); }
+inline uint64_t device_of_pool(uint64_t handle) noexcept { return handle >> 8; }
+
 struct Allocation {
   uint64_t address = 0;
   uint64_t requested_bytes = 0;
   uint64_t mapped_bytes = 0;
   Pool pool = Pool::kNone;
+  uint32_t device = 0;        // of kDevice
   bool locked = false;        // host memory of the program; address is the host's
   void* user_data = nullptr;  // hsa_amd_pointer_info_set_userdata
 };
 
-// The capacity of kDevice in bytes; requests of size 0 and larger than the rest return
+// The capacity of each kDevice in bytes; requests of size 0 and larger than the rest return
 // kOutOfMemory.
 uint64_t device_memory_bytes() noexcept;
-uint64_t device_memory_free_bytes() noexcept;
+uint64_t device_memory_free_bytes(uint32_t device) noexcept;
 
 // Zeroed memory of at least `bytes`, page aligned. kInvalidArgument for 0 bytes or a pool that
-// cannot be allocated from.
-Result<std::byte*> allocate(Pool pool, uint64_t bytes);
+// cannot be allocated from. `device` counts for kDevice.
+Result<std::byte*> allocate(Pool pool, uint64_t bytes, uint32_t device);
 // kInvalidArgument unless `pointer` is the first byte of a live allocation of a pool.
 Result<void> release(const void* pointer);
 
@@ -63,13 +71,14 @@ Result<std::byte*> allocate_code_memory(uint64_t bytes, const std::string& name)
 void release_agent_memory(std::byte* memory) noexcept;
 
 // For virtual_memory.h. Device memory that no allocation stands for, against device_memory_bytes().
-Result<void> take_device_memory(uint64_t bytes);
-void give_device_memory_back(uint64_t bytes) noexcept;
+Result<void> take_device_memory(uint32_t device, uint64_t bytes);
+void give_device_memory_back(uint32_t device, uint64_t bytes) noexcept;
 // An address range that is given to nothing else; nobody can read or write there. `wished` may be
 // 0, and is only a hint. Whole pages.
 Result<std::byte*> reserve_addresses(uint64_t bytes, uint64_t wished, uint64_t align);
 // Makes [memory, memory + bytes), which exists already, an allocation that release() rejects.
-Result<void> show_mapping(std::byte* memory, uint64_t bytes, Pool pool, bool read_only);
+Result<void> show_mapping(std::byte* memory, uint64_t bytes, Pool pool, uint32_t device,
+                          bool read_only);
 Result<void> hide_mapping(std::byte* memory);
 
 // The allocation or locked range that holds the address (kLockedBit is ignored).

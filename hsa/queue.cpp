@@ -52,8 +52,8 @@ constexpr uint16_t kInvalidHeader = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER
 
 }  // namespace
 
-Result<Queue*> Queue::create(uint32_t slots, hsa_queue_type32_t type, QueueErrorCallback callback,
-                             void* data) {
+Result<Queue*> Queue::create(uint32_t device, uint32_t slots, hsa_queue_type32_t type,
+                             QueueErrorCallback callback, void* data) {
   // amd_queue_t comes first; the ring follows on its own page.
   const uint64_t ring_offset = kPageBytes;
   static_assert(sizeof(amd_queue_t) <= kPageBytes);
@@ -63,6 +63,7 @@ Result<Queue*> Queue::create(uint32_t slots, hsa_queue_type32_t type, QueueError
   queue->shared_ = reinterpret_cast<amd_queue_t*>(memory);
   queue->ring_ = memory + ring_offset;
   queue->slots_ = slots;
+  queue->device_ = device;
   queue->callback_ = callback;
   queue->callback_data_ = data;
   const Result<Signal*> doorbell = create_doorbell(*queue);
@@ -281,7 +282,7 @@ bool Queue::run_dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t in
   dispatch.queue_address = reinterpret_cast<uint64_t>(shared_);
   dispatch.dispatch_id = index;
   dispatch.cooperative = shared_->hsa_queue.type == HSA_QUEUE_TYPE_COOPERATIVE;
-  const bool good = Device::run(dispatch);
+  const bool good = Device::run(dispatch, device_);
   notify_memory_waits();
   if (good) return true;
   if (!stopping()) fail_queue(HSA_STATUS_ERROR_EXCEPTION);

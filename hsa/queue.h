@@ -31,13 +31,14 @@ constexpr uint32_t kQueueMaxSlots = 131072;
 class Queue {
  public:
   // `slots` is a power of two in [kQueueMinSlots, kQueueMaxSlots]. Lives until destroy().
-  static Result<Queue*> create(uint32_t slots, hsa_queue_type32_t type, QueueErrorCallback callback,
-                               void* data);
+  static Result<Queue*> create(uint32_t device, uint32_t slots, hsa_queue_type32_t type,
+                               QueueErrorCallback callback, void* data);
   // The queue behind a handle that create() returned, or null.
   static Queue* from(const hsa_queue_t* handle) noexcept;
   // Stops after the current packet and frees everything.
   static void destroy(Queue* queue);
 
+  uint32_t device() const noexcept { return device_; }
   hsa_queue_t* handle() noexcept { return &shared_->hsa_queue; }
   // No further packet is processed.
   void inactivate() noexcept;
@@ -83,6 +84,7 @@ class Queue {
   amd_queue_t* shared_ = nullptr;  // device-visible, at the handle
   std::byte* ring_ = nullptr;
   uint32_t slots_ = 0;
+  uint32_t device_ = 0;  // whose queue it is
   Signal* doorbell_ = nullptr;
   QueueErrorCallback callback_ = nullptr;
   void* callback_data_ = nullptr;

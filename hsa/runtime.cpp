@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/device.h"
 #include "base/log.h"
 #include "hsa/device.h"
 #include "hsa/handlers.h"
@@ -61,6 +62,24 @@ void after_fork_in_child() {
 
 }  // namespace
 
+uint32_t gpu_count() noexcept {
+  static const uint32_t count = []() -> uint32_t {
+    const char* const given = std::getenv(kDevicesVariable);
+    if (given == nullptr) return 1;
+    char* end = nullptr;
+    const unsigned long number = std::strtoul(given, &end, 10);
+    if (end != given && *end == '\0' && number >= 1 && number <= kMaxDevices)
+      return static_cast<uint32_t>(number);
+    try {
+      log(LogLevel::kWarning, "{}={}: expected 1..{}; using 1", kDevicesVariable, given,
+          kMaxDevices);
+    } catch (const std::bad_alloc&) {  // then no message
+    }
+    return 1;
+  }();
+  return count;
+}
+
 hsa_status_t Runtime::init() {
   State& s = state();
   if (s.forked.load()) return HSA_STATUS_ERROR_INVALID_RUNTIME_STATE;
@@ -92,7 +111,7 @@ void Runtime::set_event_handler(hsa_amd_system_event_callback_t callback, void* 
   s.event_data = data;
 }
 
-void Runtime::report_memory_fault(uint64_t address) {
+void Runtime::report_memory_fault(uint32_t device, uint64_t address) {
   State& s = state();
   if (s.on_fault != OnFault::kAbort) return;
   hsa_amd_system_event_callback_t callback = nullptr;
@@ -105,7 +124,7 @@ void Runtime::report_memory_fault(uint64_t address) {
   if (callback == nullptr) return;
   hsa_amd_event_t event{};
   event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
-  event.memory_fault.agent = kGpuAgent;
+  event.memory_fault.agent = gpu_agent(device);
   event.memory_fault.virtual_address = address;
   event.memory_fault.fault_reason_mask = HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT;
   callback(&event, data);

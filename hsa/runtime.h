@@ -18,14 +18,19 @@
 namespace gfxgraph::hsa {
 
 constexpr hsa_agent_t kCpuAgent{1};
-constexpr hsa_agent_t kGpuAgent{2};
+constexpr uint64_t kFirstGpu = 2;  // handle; the other devices follow
 constexpr hsa_isa_t kIsa{1};
 constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx1030";
 
-inline bool is_agent(hsa_agent_t a) {
-  return a.handle == kCpuAgent.handle || a.handle == kGpuAgent.handle;
+// Equal GPUs, numbered from 0 in HIP's order: $GFXGRAPH_DEVICES, read at the first use.
+uint32_t gpu_count() noexcept;
+inline hsa_agent_t gpu_agent(uint32_t device) { return {kFirstGpu + device}; }
+inline bool is_gpu(hsa_agent_t a) {
+  return a.handle >= kFirstGpu && a.handle - kFirstGpu < gpu_count();
 }
-inline bool is_gpu(hsa_agent_t a) { return a.handle == kGpuAgent.handle; }
+inline bool is_agent(hsa_agent_t a) { return a.handle == kCpuAgent.handle || is_gpu(a); }
+// Of a GPU agent.
+inline uint32_t device_of(hsa_agent_t a) { return static_cast<uint32_t>(a.handle - kFirstGpu); }
 
 // The effect of a fault: $GFXGRAPH_ON_FAULT.
 enum class OnFault {
@@ -41,7 +46,7 @@ class Runtime {
   static bool forked() noexcept;  // this process is a forked child of the one that called init()
   static OnFault on_fault() noexcept;
   static void set_event_handler(hsa_amd_system_event_callback_t callback, void* data);
-  static void report_memory_fault(uint64_t address);
+  static void report_memory_fault(uint32_t device, uint64_t address);
 };
 
 // After a kernel fault, calls that would use the device return this: HSA_STATUS_ERROR_EXCEPTION.

@@ -6,9 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <mutex>
+
+#include "base/device.h"
 
 namespace gfxgraph::hsa {
 namespace {
@@ -17,6 +21,7 @@ struct Memory {
   int descriptor = -1;
   uint64_t bytes = 0;
   Pool pool = Pool::kDevice;
+  uint32_t device = 0;
   uint32_t type = 0;
   uint64_t holds = 1;
   uint64_t mappings = 0;
@@ -26,7 +31,7 @@ struct Memory {
 struct Mapping {
   uint64_t bytes = 0;
   uint64_t memory = 0;
-  Access device = Access::kNone;
+  std::array<Access, kMaxDevices> devices{};  // kNone
   Access host = Access::kNone;
 };
 
@@ -60,7 +65,7 @@ void drop_unused(State& s, uint64_t number) {
   if (found->second.holds != 0 || found->second.mappings != 0) return;
   ::close(found->second.descriptor);
   if (found->second.pool == Pool::kDevice && !found->second.imported)
-    give_device_memory_back(found->second.bytes);
+    give_device_memory_back(found->second.device, found->second.bytes);
   s.memories.erase(found);
 }
 
@@ -74,11 +79,19 @@ Result<std::map<uint64_t, Mapping>::iterator> mapping_at(State& s, const void* a
   return found;
 }
 
-// Unmaps the mapping from the device.
+// What the memory map shows of it: the most that a device may do.
+Access shown(const Mapping& mapping) {
+  Access most = Access::kNone;
+  for (const Access one : mapping.devices)
+    most = Access{static_cast<uint32_t>(most) | static_cast<uint32_t>(one)};
+  return most;
+}
+
+// Unmaps the mapping from all devices.
 Result<void> hide(std::pair<const uint64_t, Mapping>& mapping) {
-  if (mapping.second.device == Access::kNone) return {};
-  GFXGRAPH_TRY(hide_mapping(reinterpret_cast<std::byte*>(mapping.first)));
-  mapping.second.device = Access::kNone;
+  if (shown(mapping.second) != Access::kNone)
+    GFXGRAPH_TRY(hide_mapping(reinterpret_cast<std::byte*>(mapping.first)));
+  mapping.second.devices.fill(Access::kNone);
   return {};
 }
 
@@ -115,7 +128,7 @@ Result<void> free_range(std::byte* address, uint64_t bytes) {
   return {};
 }
 
-Result<uint64_t> create_memory(Pool pool, uint64_t bytes, uint32_t type) {
+Result<uint64_t> create_memory(Pool pool, uint32_t device, uint64_t bytes, uint32_t type) {
   if (bytes == 0 || bytes % kPageBytes != 0) {
     return fail(Status::kInvalidArgument, fmt::format("{} bytes are not whole pages", bytes));
   }
@@ -123,12 +136,12 @@ Result<uint64_t> create_memory(Pool pool, uint64_t bytes, uint32_t type) {
   const std::lock_guard lock(s.mutex);
   const auto made = s.memories.try_emplace(s.next_memory).first;
   Memory& memory = made->second;
-  Result<void> taken = pool == Pool::kDevice ? take_device_memory(bytes) : Result<void>();
+  Result<void> taken = pool == Pool::kDevice ? take_device_memory(device, bytes) : Result<void>();
   if (taken) {
     memory.descriptor = ::memfd_create("gfxgraph device memory", MFD_CLOEXEC);
     if (memory.descriptor < 0 || ::ftruncate(memory.descriptor, static_cast<off_t>(bytes)) != 0) {
       if (memory.descriptor >= 0) ::close(memory.descriptor);
-      if (pool == Pool::kDevice) give_device_memory_back(bytes);
+      if (pool == Pool::kDevice) give_device_memory_back(device, bytes);
       taken = fail(Status::kOutOfMemory, fmt::format("the system has no {} bytes left", bytes));
     }
   }
@@ -138,6 +151,7 @@ Result<uint64_t> create_memory(Pool pool, uint64_t bytes, uint32_t type) {
   }
   memory.bytes = bytes;
   memory.pool = pool;
+  memory.device = device;
   memory.type = type;
   return s.next_memory++;
 }
@@ -157,7 +171,7 @@ Result<MemoryProperties> memory_properties(uint64_t memory) {
   const std::lock_guard lock(s.mutex);
   const auto found = s.memories.find(memory);
   if (found == s.memories.end()) return unknown(memory);
-  return MemoryProperties{found->second.pool, found->second.type};
+  return MemoryProperties{found->second.pool, found->second.device, found->second.type};
 }
 
 Result<void> map_range(std::byte* address, uint64_t bytes, uint64_t offset, uint64_t memory) {
@@ -214,7 +228,8 @@ Result<void> unmap_range(std::byte* address, uint64_t bytes) {
   return {};
 }
 
-Result<void> set_access(std::byte* address, uint64_t bytes, bool device, Access access) {
+Result<void> set_access(std::byte* address, uint64_t bytes, std::optional<uint32_t> device,
+                        Access access) {
   State& s = state();
   const std::lock_guard lock(s.mutex);
   const uint64_t at = number(address);
@@ -235,20 +250,28 @@ Result<void> set_access(std::byte* address, uint64_t bytes, bool device, Access 
       mapping.host = access;
       continue;
     }
+    std::array<Access, kMaxDevices> devices = mapping.devices;
+    devices[*device] = access;
     GFXGRAPH_TRY(hide(*one));
-    if (access == Access::kNone) continue;
-    GFXGRAPH_TRY(show_mapping(reinterpret_cast<std::byte*>(one->first), mapping.bytes,
-                              s.memories[mapping.memory].pool, access == Access::kReadOnly));
-    mapping.device = access;
+    if (std::ranges::all_of(devices, [](Access each) { return each == Access::kNone; })) continue;
+    mapping.devices = devices;
+    const Memory& memory = s.memories[mapping.memory];
+    const Result<void> shows =
+        show_mapping(reinterpret_cast<std::byte*>(one->first), mapping.bytes, memory.pool,
+                     memory.device, shown(mapping) == Access::kReadOnly);
+    if (!shows) {
+      mapping.devices.fill(Access::kNone);
+      return shows;
+    }
   }
   return {};
 }
 
-Result<Access> access_of(const void* address, bool device) {
+Result<Access> access_of(const void* address, std::optional<uint32_t> device) {
   State& s = state();
   const std::lock_guard lock(s.mutex);
   GFXGRAPH_ASSIGN_OR_RETURN(const auto found, mapping_at(s, address));
-  return device ? found->second.device : found->second.host;
+  return device ? found->second.devices[*device] : found->second.host;
 }
 
 Result<uint64_t> retain_memory(const void* address) {

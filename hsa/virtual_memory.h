@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "hsa/memory.h"
@@ -22,11 +23,13 @@ Result<std::byte*> reserve_range(uint64_t bytes, uint64_t wished, uint64_t align
 Result<void> free_range(std::byte* address, uint64_t bytes);
 
 // A number for zeroed memory, never 0. `type` is handed back by memory_properties() only.
-Result<uint64_t> create_memory(Pool pool, uint64_t bytes, uint32_t type);
+// `device` counts for Pool::kDevice.
+Result<uint64_t> create_memory(Pool pool, uint32_t device, uint64_t bytes, uint32_t type);
 // Releases one reference; the bytes are freed when nothing maps them any more.
 Result<void> release_memory(uint64_t memory);
 struct MemoryProperties {
   Pool pool = Pool::kNone;
+  uint32_t device = 0;
   uint32_t type = 0;
 };
 Result<MemoryProperties> memory_properties(uint64_t memory);
@@ -36,10 +39,12 @@ Result<MemoryProperties> memory_properties(uint64_t memory);
 Result<void> map_range(std::byte* address, uint64_t bytes, uint64_t offset, uint64_t memory);
 // One mapping as it was made.
 Result<void> unmap_range(std::byte* address, uint64_t bytes);
-// Of the mappings that make up the range: the device's access, or the host's, which is not kept
-// from anything.
-Result<void> set_access(std::byte* address, uint64_t bytes, bool device, Access access);
-Result<Access> access_of(const void* address, bool device);
+// Of the mappings that make up the range: a device's access, or the host's (nullopt), which is not
+// kept from anything. The devices share one memory map: memory that one of them may access, all can
+// access, and write if one may.
+Result<void> set_access(std::byte* address, uint64_t bytes, std::optional<uint32_t> device,
+                        Access access);
+Result<Access> access_of(const void* address, std::optional<uint32_t> device);
 // Of the mapping that holds the address; one more hold.
 Result<uint64_t> retain_memory(const void* address);
 

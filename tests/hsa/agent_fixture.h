@@ -6,6 +6,7 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -35,9 +36,11 @@ class AgentTest : public testing::Test {
                   },
                   &agents),
               HSA_STATUS_SUCCESS);
-    ASSERT_EQ(agents.size(), 2u);
+    const char* const devices = std::getenv("GFXGRAPH_DEVICES");
+    ASSERT_EQ(agents.size(), devices == nullptr ? 2u : 1u + std::strtoul(devices, nullptr, 10));
     cpu_ = agents[0];
     gpu_ = agents[1];
+    gpus_.assign(agents.begin() + 1, agents.end());
   }
   void TearDown() override { EXPECT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS); }
 
@@ -111,7 +114,8 @@ class AgentTest : public testing::Test {
   }
 
   hsa_agent_t cpu_{};
-  hsa_agent_t gpu_{};
+  hsa_agent_t gpu_{};  // the first one
+  std::vector<hsa_agent_t> gpus_;
 };
 
 }  // namespace gfxgraph::hsa_test
