@@ -30,9 +30,10 @@ namespace fs = std::filesystem;
 constexpr const char* kAgentLibrary = "libhsa-runtime64.so.1";
 
 // Returns whether the program will see the software agent.
-Result<bool> select_device(const std::string& name) {
+Result<bool> select_device(const std::string& name, unsigned devices) {
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice wanted, parse_device_choice(name));
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(wanted));
+  GFXGRAPH_TRY(check_devices(devices, device));
   if (wanted == DeviceChoice::kAuto) {
     console::message(fmt::format("device: {}", device == DeviceChoice::kReal
                                                    ? "the real GPU"
@@ -97,6 +98,7 @@ int run_command(int argc, char** argv) {
       "program's\n"
       "where the check has nothing to report.\n\n"
       "Example: gfxgraph run -- ./app --size 4096\n"
+      "Example: gfxgraph run --devices 2 -- ./app\n"
       "Example: gfxgraph run --check --tool all -- ./app --size 4096",
       "gfxgraph run");
   std::string device = "emulated";
@@ -104,6 +106,8 @@ int run_command(int argc, char** argv) {
                  "auto (a GPU if there is one), real or emulated (the software agent)")
       ->check(CLI::IsMember({"auto", "real", "emulated"}))
       ->capture_default_str();
+  unsigned devices = 0;
+  app.add_option("--devices", devices, kDevicesHelp)->check(CLI::Range(1u, kMaxDevices));
   bool check = false;
   app.add_flag("--check", check, "check the program's kernels when it has ended");
   app.allow_extras(std::ranges::find(split.own, std::string_view("--check")) != split.own.end());
@@ -115,8 +119,9 @@ int run_command(int argc, char** argv) {
     console::error("no program given: gfxgraph run -- PROGRAM ARGS...");
     return kExitUsage;
   }
+  if (devices != 0) ::setenv(kDevicesVariable, std::to_string(devices).c_str(), 1);
   if (check) return check_program(device, app.remaining(), split.program);
-  const Result<bool> emulated = select_device(device);
+  const Result<bool> emulated = select_device(device, devices);
   if (!emulated) return report(emulated.error());
   return report(start({split.program.begin(), split.program.end()}, *emulated));
 }

@@ -249,6 +249,7 @@ Result<int> launch(const LaunchRequest& request) {
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path preload, private_library("libgfxgraph-recorder.so"));
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(request.device));
+  GFXGRAPH_TRY(check_devices(request.devices, device));
   options.emulated = device == DeviceChoice::kEmulated;
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<StatusFolder> status, StatusFolder::create());
   options.status_folder = status->path.string();
@@ -256,6 +257,8 @@ Result<int> launch(const LaunchRequest& request) {
   std::vector<std::string> added = options_to_environment(options);
   GFXGRAPH_ASSIGN_OR_RETURN(std::string preloaded,
                             append_preload(std::getenv("LD_PRELOAD"), preload, options.emulated));
+  if (request.devices != 0)
+    added.push_back(fmt::format("{}={}", kDevicesVariable, request.devices));
   std::string agent_folder;
   if (options.emulated) {
     // Behind the recorder, which then sees what the program sees.

@@ -15,6 +15,7 @@ struct LaunchRequest {
   Options options;  // output: as given, may be relative; status_folder: filled in here
   std::vector<std::string> program;  // argv
   DeviceChoice device = DeviceChoice::kAuto;
+  unsigned devices = 0;  // of the software agent; 0: not given
   bool force = false;
   bool strict = false;
 };

@@ -76,6 +76,8 @@ int run_tool(int argc, char** argv) {
                  "auto (a GPU if there is one), real or emulated (the software agent)")
       ->check(CLI::IsMember({"auto", "real", "emulated"}))
       ->capture_default_str();
+  app.add_option("--devices", request.devices, gfxgraph::kDevicesHelp)
+      ->check(CLI::Range(1u, gfxgraph::kMaxDevices));
   app.add_flag("--redact", request.options.redact,
                "omit the command line and the folders of the program from the trace");
   app.add_flag("--hash-only", hash_only, "store hashes of final buffer contents, not their bytes");
