@@ -92,7 +92,7 @@ bool raw_copy_box(const Params& params, RawCopy& raw) {
   return true;
 }
 
-// Both ends are on the recorded device; hipSetDevice rejected a second one.
+// Both ends are on the recorded device: memory of another one made the trace incomplete.
 bool raw_copy_peer_3d(const PeerBox& box, RawCopy& raw) {
   hipMemcpy3DParms params{};
   params.srcArray = box.source_array;
@@ -264,7 +264,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t destination, hipDevic
   GFXGRAPH_COPY_1D(hipMemcpyDtoDAsync, hipMemcpyDeviceToDevice, stream_key(stream), stream);
 }
 
-// Both ends are on the recorded device; hipSetDevice rejected a second one.
+// Both ends are on the recorded device: memory of another one made the trace incomplete.
 GFXGRAPH_HOOK hipError_t hipMemcpyPeer(void* destination, int destination_device,
                                        const void* source, int source_device, size_t bytes) {
   return copy(kCall_hipMemcpyPeer, raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice),

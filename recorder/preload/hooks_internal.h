@@ -54,6 +54,13 @@ struct Learned {
 };
 extern thread_local Learned learned;
 
+// The device that the thread's last hipSetDevice chose; HIP keeps it per thread. A trace describes
+// only the first device.
+extern thread_local int current_device;
+// hooks_stream.cpp: a recorded call succeeded while another device was current. Marks the trace
+// incomplete with the call's name, unless the call has nothing to do with the device.
+void note_other_device(int index) noexcept;
+
 enum class CallKind {
   kOther,
   kRegistration,  // clang's module constructors, which arrange their own destructors afterwards
@@ -112,6 +119,8 @@ hipError_t real(int index, Args... args) noexcept {
   if (gate != nullptr) gate->leave();
   const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
   if (gate != nullptr) gate->enter();
+  if (current_device != 0 && result == hipSuccess && hook_depth == 1 && learned.open) [[unlikely]]
+    note_other_device(index);
   if (tells && result == hipSuccess) {
     learned = Learned{.open = true, .index = index, .knows = knows};
     (learned.take(args), ...);

@@ -5,6 +5,10 @@ using namespace gfxgraph::recorder;
 
 namespace {
 
+constexpr const char* kOtherDevice =
+    "on another device than the first one, the only one that is recorded; HIP_VISIBLE_DEVICES "
+    "selects it";
+
 hipError_t created(const Scope& scope, hipError_t result, hipStream_t* stream, unsigned flags,
                    int priority) {
   if (scope.record && result == hipSuccess) recorder().stream_created(*stream, flags, priority);
@@ -326,20 +330,29 @@ GFXGRAPH_HOOK hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream,
   return result;
 }
 
-// Only one device is recorded: the first one the runtime shows.
+void gfxgraph::recorder::note_other_device(int index) noexcept {
+  switch (index) {
+    case kCall_hipSetDevice:
+    case kCall_hipGetProcAddress:
+    case kCall_hipGetDriverEntryPoint:
+    case kCall_hipGetDriverEntryPoint_spt: return;
+    default: recorder().note_incomplete(display_name(index), kOtherDevice);
+  }
+}
+
+// Only one device is recorded: the first one the runtime shows. A program may look at the others:
+// what it does on them makes the trace incomplete.
 GFXGRAPH_HOOK hipError_t hipSetDevice(int device) {
   const Scope scope;
   const hipError_t result = real(kCall_hipSetDevice, device);
-  if (scope.record && result == hipSuccess && device != 0) {
-    recorder().note_incomplete("hipSetDevice", "only the first device is recorded");
-  }
+  if (result == hipSuccess) current_device = device;
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipCtxCreate(hipCtx_t* context, unsigned int flags, hipDevice_t device) {
   const Scope scope;
   const hipError_t result = real(kCall_hipCtxCreate, context, flags, device);
   if (scope.record && result == hipSuccess && device != 0) {
-    recorder().note_incomplete("hipCtxCreate", "only the first device is recorded");
+    recorder().note_incomplete("hipCtxCreate", kOtherDevice);
   }
   return result;
 }
@@ -348,7 +361,7 @@ GFXGRAPH_HOOK hipError_t hipDevicePrimaryCtxRetain(hipCtx_t* context, hipDevice_
   const Scope scope;
   const hipError_t result = real(kCall_hipDevicePrimaryCtxRetain, context, device);
   if (scope.record && result == hipSuccess && device != 0) {
-    recorder().note_incomplete("hipDevicePrimaryCtxRetain", "only the first device is recorded");
+    recorder().note_incomplete("hipDevicePrimaryCtxRetain", kOtherDevice);
   }
   return result;
 }

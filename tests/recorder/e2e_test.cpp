@@ -19,6 +19,7 @@ namespace gfxgraph::recorder {
 namespace {
 
 using format::Trace;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -323,6 +324,24 @@ TEST_F(RecordTest, UnsupportedCallsAreNamedAndCounted) {
   ASSERT_TRUE(trace);
   EXPECT_FALSE(trace->complete());
   EXPECT_EQ(record(program, "--strict").code, 3);
+}
+
+TEST_F(RecordTest, WorkOnAnotherDeviceIsNamedAndLookingAtItIsNot) {
+  const std::string program = GFXGRAPH_BINARY_DIR "/tests/hsa/hip/hip_devices";
+  ProcessResult result = record(program + " look 2", "--devices 2");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "ok\n");
+  EXPECT_TRUE(open()->complete()) << result.err;
+  result = record(program + " copies 2", "--devices 2");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "ok\n");
+  EXPECT_FALSE(open()->complete());
+  for (const char* call : {"hipMalloc", "hipStreamCreateWithFlags", "hipLaunchKernel", "hipFree",
+                           "hipMemcpyPeerAsync", "hipEventRecord", "hipStreamWaitEvent"}) {
+    const auto says = HasSubstr(std::string("incomplete: ") + call + ":");
+    EXPECT_THAT(result.err, AnyOf(says, HasSubstr(std::string("incomplete: ") + call + " (")));
+  }
+  EXPECT_THAT(result.err, HasSubstr("on another device than the first one"));
 }
 
 TEST_F(RecordTest, WaitsForValuesThatNoStreamWroteBeforeAreNamed) {
