@@ -172,7 +172,10 @@ Result<void> Step::wait() {
 Result<bool> Step::is_complete() {
   if (!in_flight()) return true;
   GFXGRAPH_ASSIGN_OR_RETURN(const bool complete, executor_->is_complete(stream_));
-  if (complete) completed();
+  if (complete) {
+    executor_->ended();
+    completed();
+  }
   return complete;
 }
 
