@@ -286,11 +286,21 @@ Result<void> check_code_object(std::span<const std::byte> bytes) {
 
 bool has_variables(std::span<const std::byte> bytes) {
   const auto header = load<Elf64_Ehdr>(bytes, 0);
+  // Constants, and what lld puts behind them (.relro_padding).
+  const auto is_protected = [&](const Elf64_Shdr& section) {
+    for (uint16_t i = 0; i < header.e_phnum; ++i) {
+      const auto segment = load<Elf64_Phdr>(bytes, header.e_phoff + i * sizeof(Elf64_Phdr));
+      if (segment.p_type == PT_GNU_RELRO && section.sh_addr >= segment.p_vaddr &&
+          range_fits(section.sh_addr - segment.p_vaddr, section.sh_size, segment.p_memsz))
+        return true;
+    }
+    return false;
+  };
   for (uint16_t i = 0; i < header.e_shnum; ++i) {
     const auto section = load<Elf64_Shdr>(bytes, header.e_shoff + i * sizeof(Elf64_Shdr));
     if (section.sh_type != SHT_PROGBITS && section.sh_type != SHT_NOBITS) continue;
     if ((section.sh_flags & SHF_ALLOC) != 0 && (section.sh_flags & SHF_WRITE) != 0 &&
-        section.sh_size != 0)
+        section.sh_size != 0 && !is_protected(section))
       return true;
   }
   return false;
