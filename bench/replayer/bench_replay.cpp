@@ -32,6 +32,7 @@
 #include "format/reader.h"
 #include "format/writer.h"
 #include "replayer/step.h"
+#include "tests/support/must.h"
 
 namespace {
 
@@ -42,14 +43,7 @@ constexpr uint32_t kElements = 256;
 constexpr uint32_t kBlock = 64;
 constexpr uint64_t kBytes = kElements * sizeof(uint32_t);
 
-template <typename Value>
-Value must(Result<Value> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
-void must(const Result<void>& result) {
-  if (!result) throw std::runtime_error(result.error().message);
-}
+using testing::must;
 
 struct Kernarg {
   uint64_t a = 0, b = 0, out = 0;

@@ -14,20 +14,14 @@
 #include "base/device.h"
 #include "format/reader.h"
 #include "replayer/step.h"
+#include "tests/support/must.h"
 
 namespace {
 
 using namespace gfxgraph;            // NOLINT
 using namespace gfxgraph::replayer;  // NOLINT
 
-template <typename Value>
-Value must(Result<Value> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
-void must(const Result<void>& result) {
-  if (!result) throw std::runtime_error(result.error().message);
-}
+using testing::must;
 
 // The launches of values.hip, by their numbers, and where their values stand.
 constexpr uint32_t kLaunches = 5, kTile = 0, kLarge = 3;

@@ -28,6 +28,7 @@
 #include "format/reader.h"
 #include "replayer/hsa_library.h"
 #include "replayer/step.h"
+#include "tests/support/must.h"
 
 namespace {
 
@@ -125,14 +126,7 @@ void* find(void* handle, const char* name) {
 void require(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
 }
-template <typename Value>
-Value must(Result<Value> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
-void must(const Result<void>& result) {
-  if (!result) throw std::runtime_error(result.error().message);
-}
+using testing::must;
 
 class Test {
  public:
