@@ -106,7 +106,6 @@ class GraphExecutor : public Executor {
   }
 
   Result<void> run(hip::Stream stream) override {
-    const HipLibrary& library = instance_.library();
     if (apart_) GFXGRAPH_TRY(apart_->submitted(stream));
     last_stream_ = stream;
     has_run_ = true;
@@ -117,9 +116,8 @@ class GraphExecutor : public Executor {
           instance_.apply_host_write(part.first_host_write + i);
       }
       if (part.operation_count == 0) continue;
-      const hip::Error code = part.direct
-                                  ? instance_.submit(part.first_operation, stream)
-                                  : library.launch_graph(parts_[part.same].executable, stream);
+      const hip::Error code = part.direct ? instance_.submit(part.first_operation, stream)
+                                          : launch(parts_[part.same].executable, stream);
       if (code != hip::kSuccess) [[unlikely]] {
         if (part.direct) return instance_.failure(code, part.first_operation);
         return instance_.library().check(
@@ -174,6 +172,11 @@ class GraphExecutor : public Executor {
     uint8_t changes_in_node = 0;  // of a launch's arguments, up to kChangesInNode
     bool apart = false;           // its arguments are in memory of the library
   };
+
+  hip::Error launch(hip::GraphExec executable, hip::Stream stream) {
+    const auto lock = instance_.session().launch_lock().in_graph();
+    return instance_.hip().hipGraphLaunch(executable, stream);
+  }
 
   void note(uint32_t operation, Change change) noexcept {
     if (operation >= limit_) return;
@@ -295,6 +298,7 @@ class GraphExecutor : public Executor {
       case OperationKind::kLaunch: {
         if (!updates_.kernels) return false;
         const hip::KernelNodeParams parameters = adder_.parameters_of_launch(operation.index);
+        const auto lock = instance_.session().launch_lock().in_graph();
         code = hip.hipGraphExecKernelNodeSetParams(part.executable, node, &parameters);
         break;
       }
@@ -360,6 +364,7 @@ class GraphExecutor : public Executor {
     const HipLibrary& library = instance_.library();
     const auto start = std::chrono::steady_clock::now();
     const uint64_t edges_before = statistics_.edges;
+    const auto lock = instance_.session().launch_lock().in_graph();
     destroy(part);
     GFXGRAPH_TRY(library.check(instance_.hip().hipGraphCreate(&part.graph, 0), "hipGraphCreate"));
     const std::vector<std::vector<uint32_t>> waits = predecessors(part);

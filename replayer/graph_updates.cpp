@@ -166,7 +166,7 @@ class Trial {
     return hip_.hipMemcpyAsync(device_, host_, sizeof(Words), hip::kHostToDevice, stream_) ==
                hip::kSuccess &&
            hip_.hipStreamSynchronize(stream_) == hip::kSuccess &&
-           library_.launch_graph(executable_, stream_) == hip::kSuccess &&
+           hip_.hipGraphLaunch(executable_, stream_) == hip::kSuccess &&
            hip_.hipMemcpyAsync(host_, device_, sizeof(Words), hip::kDeviceToHost, stream_) ==
                hip::kSuccess &&
            hip_.hipStreamSynchronize(stream_) == hip::kSuccess;
