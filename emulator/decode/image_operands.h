@@ -50,6 +50,8 @@ struct ImageShape {
 [[gnu::always_inline]] inline ImageShape image_shape(const Inst& inst) {
   constexpr uint8_t kAxes[8] = {1, 2, 3, 3, 2, 3, 3, 4};
   constexpr uint8_t kDerivatives[8] = {2, 4, 6, 4, 2, 4, 4, 4};
+  // Two halves in a register; those along each axis of the screen begin in one of their own.
+  constexpr uint8_t kPackedDerivatives[8] = {2, 2, 4, 2, 2, 2, 2, 2};
   const ImageFields f = image_fields(inst);
   const auto dim = static_cast<unsigned>(f.dim);
   ImageShape shape = {0, kAxes[dim], 0, static_cast<uint8_t>(std::popcount(f.dmask))};
@@ -61,6 +63,7 @@ struct ImageShape {
       shape.level = 1;
       break;
     case Op::image_sample_d: shape.first = kDerivatives[dim]; break;
+    case Op::image_sample_d_g16: shape.first = kPackedDerivatives[dim]; break;
     case Op::image_gather4:
     case Op::image_gather4_l:
     case Op::image_gather4_lz: shape.data_dwords = 4; break;

@@ -358,7 +358,8 @@ Handler bind_image(Inst& inst) {
     case Op::image_sample:
     case Op::image_sample_l:
     case Op::image_sample_lz:
-    case Op::image_sample_d: return image_sample<O>;
+    case Op::image_sample_d:
+    case Op::image_sample_d_g16: return image_sample<O>;
     case Op::image_gather4:
     case Op::image_gather4_l:
     case Op::image_gather4_lz: return image_gather4<O>;

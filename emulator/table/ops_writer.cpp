@@ -217,8 +217,8 @@ void image_shape(const Row& row, Shape& s) {
   const bool store = m == "image_store" || m == "image_store_mip";
   const bool plain = m == "image_load" || m == "image_load_mip" || m == "image_get_resinfo";
   const bool samples = m == "image_sample" || m == "image_sample_l" || m == "image_sample_lz" ||
-                       m == "image_sample_d" || m == "image_gather4" || m == "image_gather4_l" ||
-                       m == "image_gather4_lz";
+                       m == "image_sample_d" || m == "image_sample_d_g16" || m == "image_gather4" ||
+                       m == "image_gather4_l" || m == "image_gather4_lz";
   if (!store && !plain && !samples) return;
   s.sdst = 8;
   s.src = {4, store ? 4u : 0u, samples ? 4u : 0u};

@@ -224,6 +224,15 @@ TEST_F(ImageInstruction, SamplesAndFilters) {
     set(host, 7, 2.0f);
     ASSERT_EQ(host.run(*backend, mimg("image_sample_d", ImageDim::k2D, 1)), "");
     EXPECT_EQ(result(host, 0), 155.25f);
+    // The derivatives along x and y of the screen in a register each.
+    set(host, 4, 5.75f);
+    set(host, 5, 2.0f);
+    std::vector<uint32_t> packed = mimg("image_sample_d_g16", ImageDim::k2D, 1);
+    packed[0] = (packed[0] & ~(255u << 18)) |
+                (opcode_of("MIMG", "image_sample_d_g16") & 127) << 18 |
+                opcode_of("MIMG", "image_sample_d_g16") >> 7;
+    ASSERT_EQ(host.run(*backend, packed), "");
+    EXPECT_EQ(result(host, 0), 155.25f);
     // As two halves of a register.
     std::vector<uint32_t> halves = mimg("image_sample_d", ImageDim::k2D, 9);
     halves[1] |= 1u << 31;
