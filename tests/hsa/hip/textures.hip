@@ -154,6 +154,20 @@ __global__ void surface_3d(hipSurfaceObject_t surface, T* seen) {
   surf3Dwrite(value, surface, x * static_cast<int>(sizeof(T)), y, z);
 }
 
+__global__ void fetch_layer(hipTextureObject_t texture, float* out, int layer) {
+  out[threadIdx.x] = tex2DLayered<float>(texture, static_cast<float>(threadIdx.x), 1, layer);
+}
+// Derivatives and a level of detail choose nothing where there are no mip levels.
+__global__ void fetch_levels(hipTextureObject_t texture, float* out) {
+  const auto x = static_cast<float>(threadIdx.x);
+  out[threadIdx.x] = tex2DGrad<float>(texture, x, 1, float2(1, 0), float2(0, 1));
+  out[blockDim.x + threadIdx.x] = tex2DLod<float>(texture, x, 1, 2.0f);
+}
+// HIP counts components from 1.
+__global__ void fetch_four(hipTextureObject_t texture, float4* out) {
+  out[threadIdx.x] = tex2Dgather<float4>(texture, static_cast<float>(threadIdx.x) + 1, 2, 1);
+}
+
 // ---- types ----
 
 template <typename T>
@@ -459,6 +473,57 @@ void copies_between_arrays() {
   HIP_OK(hipFreeArray(to));
 }
 
+// Layers, derivatives, levels and gathers of an array of 8 x 4 texels.
+void other_reads() {
+  const hipChannelFormatDesc format = hipCreateChannelDesc<float>();
+  std::vector<float> texels(8 * 4 * 3);
+  for (size_t n = 0; n < texels.size(); ++n) texels[n] = static_cast<float>(n);
+  float* out = nullptr;
+  HIP_OK(hipMalloc(reinterpret_cast<void**>(&out), 64 * sizeof(float)));
+  std::vector<float> got(64);
+  const auto look = [&] {
+    HIP_OK(hipGetLastError());
+    HIP_OK(hipMemcpy(got.data(), out, 64 * sizeof(float), hipMemcpyDeviceToHost));
+  };
+  for (const unsigned layers : {3u, 0u}) {
+    hipArray_t array = nullptr;
+    HIP_OK(hipMalloc3DArray(&array, &format, make_hipExtent(8, 4, layers),
+                            layers != 0 ? hipArrayLayered : hipArrayDefault));
+    hipMemcpy3DParms copy = {};
+    copy.srcPtr = make_hipPitchedPtr(texels.data(), 8 * sizeof(float), 8, 4);
+    copy.dstArray = array;
+    copy.extent = make_hipExtent(8, 4, layers != 0 ? layers : 1);
+    copy.kind = hipMemcpyHostToDevice;
+    HIP_OK(hipMemcpy3D(&copy));
+    hipResourceDesc resource = {};
+    resource.resType = hipResourceTypeArray;
+    resource.res.array.array = array;
+    hipTextureDesc how = {};
+    for (auto& mode : how.addressMode) mode = hipAddressModeClamp;
+    hipTextureObject_t texture = nullptr;
+    HIP_OK(hipCreateTextureObject(&texture, &resource, &how, nullptr));
+    if (layers != 0) {
+      fetch_layer<<<1, 8>>>(texture, out, 2);
+      look();
+      for (int x = 0; x < 8; ++x) CHECK(got[x] == static_cast<float>(2 * 32 + 8 + x));
+    } else {
+      fetch_levels<<<1, 8>>>(texture, out);
+      look();
+      for (int x = 0; x < 8; ++x) CHECK(got[x] == texels[8 + x] && got[8 + x] == texels[8 + x]);
+      fetch_four<<<1, 4>>>(texture, reinterpret_cast<float4*>(out));
+      look();
+      for (int x = 0; x < 4; ++x) {
+        const float* const four = &got[4 * x];
+        CHECK(four[0] == texels[16 + x] && four[1] == texels[17 + x]);
+        CHECK(four[2] == texels[9 + x] && four[3] == texels[8 + x]);
+      }
+    }
+    HIP_OK(hipDestroyTextureObject(texture));
+    HIP_OK(hipFreeArray(array));
+  }
+  HIP_OK(hipFree(out));
+}
+
 template <typename T>
 void all_surfaces() {
   surfaces<T>(21, 1, 1);
@@ -494,6 +559,7 @@ int main() {
   // Those of HIP 5.2.3 convert integers to floats, whatever the array holds.
   all_surfaces<float>();
   copies_between_arrays();
+  other_reads();
   std::printf("%d textures and surfaces\n", cases);
   return done();
 }
