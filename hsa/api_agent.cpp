@@ -1,5 +1,6 @@
 // System, agents and ISA.
 #include <fmt/format.h>
+#include <hsa/hsa_ext_image.h>
 
 #include <array>
 #include <cstring>
@@ -7,8 +8,10 @@
 
 #include "base/log.h"
 #include "emulator/engine/clock.h"
+#include "emulator/isa/image.h"
 #include "hsa/attributes.h"
 #include "hsa/device.h"
+#include "hsa/image_extension.h"
 #include "hsa/loader_extension.h"
 #include "hsa/memory.h"
 #include "hsa/runtime.h"
@@ -48,8 +51,6 @@ hsa_status_t structured_agent_info(hsa_agent_t agent, uint32_t attribute, Answer
     }
     case HSA_AGENT_INFO_ISA: return value.put(gpu ? kIsa : hsa_isa_t{0});
     case HSA_AGENT_INFO_EXTENSIONS: {
-      // HIP rejects hipMallocPitch and hipMalloc3D without this bit. Images are unsupported: their
-      // limits are 0, and hsa/hip_errors corrects the attribute that HIP derives from the bit.
       std::array<uint8_t, 128> bits{};
       if (gpu) bits[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
       return value.put(bits);
@@ -58,9 +59,14 @@ hsa_status_t structured_agent_info(hsa_agent_t agent, uint32_t attribute, Answer
     case attribute::HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS:
     case attribute::HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS:
     case attribute::HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS:
-      return value.put(std::array<uint32_t, 2>{});
+      return value.put(
+          gpu ? std::array<uint32_t, 2>{emulator::Image::kMostWidth, emulator::Image::kMostHeight}
+              : std::array<uint32_t, 2>{});
     case attribute::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS:
-      return value.put(std::array<uint32_t, 3>{});
+      return value.put(gpu ? std::array<uint32_t, 3>{emulator::Image::kMostWidth,
+                                                     emulator::Image::kMostHeight,
+                                                     emulator::Image::kMostSlices}
+                           : std::array<uint32_t, 3>{});
     case HSA_AMD_AGENT_INFO_HDP_FLUSH:
       return value.put(gpu ? HdpFlush{hdp_registers(), hdp_registers() + 1}
                            : HdpFlush{nullptr, nullptr});
@@ -106,7 +112,8 @@ hsa_status_t system_info(uint32_t attribute, Answer& value) {
     case HSA_SYSTEM_INFO_MACHINE_MODEL: return value.put(uint32_t{HSA_MACHINE_MODEL_LARGE});
     case HSA_SYSTEM_INFO_EXTENSIONS: {
       std::array<uint8_t, 128> bits{};
-      bits[HSA_EXTENSION_AMD_LOADER / 8] |= 1u << HSA_EXTENSION_AMD_LOADER % 8;
+      for (const unsigned known : {HSA_EXTENSION_AMD_LOADER, HSA_EXTENSION_IMAGES})
+        bits[known / 8] |= static_cast<uint8_t>(1u << known % 8);
       return value.put(bits);
     }
     case attribute::HSA_AMD_SYSTEM_INFO_BUILD_VERSION:
@@ -161,12 +168,19 @@ hsa_status_t isa_info(uint32_t attribute, Answer& value) {
   }
 }
 
+bool knows_extension(uint16_t extension, uint16_t major) {
+  return major == 1 && (extension == HSA_EXTENSION_AMD_LOADER || extension == HSA_EXTENSION_IMAGES);
+}
+// The newest minor version.
+uint16_t minor_of(uint16_t extension) { return extension == HSA_EXTENSION_AMD_LOADER ? 3 : 0; }
+
 hsa_status_t copy_extension_table(const char* call, uint16_t extension, uint16_t major,
                                   size_t bytes, void* table) {
   return entry(call, [&] {
     if (table == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    const std::span<const std::byte> own = loader_extension_table();
-    if (extension != HSA_EXTENSION_AMD_LOADER || major != 1 || bytes > own.size()) {
+    const std::span<const std::byte> own =
+        extension == HSA_EXTENSION_IMAGES ? image_extension_table() : loader_extension_table();
+    if (!knows_extension(extension, major) || bytes > own.size()) {
       return refuse(
           HSA_STATUS_ERROR_INVALID_ARGUMENT, call,
           fmt::format("extension {:#x} version {} is not supported", extension, major).c_str());
@@ -253,9 +267,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_inf
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_extension_get_name(uint16_t extension, const char** name) {
   return entry("hsa_extension_get_name", [&] {
-    if (name == nullptr || extension != HSA_EXTENSION_AMD_LOADER)
-      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    *name = "HSA_EXTENSION_AMD_LOADER";
+    if (name == nullptr || !knows_extension(extension, 1)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *name = extension == HSA_EXTENSION_IMAGES ? "HSA_EXTENSION_IMAGES" : "HSA_EXTENSION_AMD_LOADER";
     return HSA_STATUS_SUCCESS;
   });
 }
@@ -266,8 +279,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_major_extension_supported(uint16_t e
                                                                       bool* result) {
   return entry("hsa_system_major_extension_supported", [&] {
     if (minor == nullptr || result == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    *result = extension == HSA_EXTENSION_AMD_LOADER && major == 1;
-    *minor = *result ? 3 : 0;
+    *result = knows_extension(extension, major);
+    *minor = *result ? minor_of(extension) : 0;
     return HSA_STATUS_SUCCESS;
   });
 }
@@ -276,7 +289,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_extension_supported(uint16_t extensi
                                                                 uint16_t minor, bool* result) {
   return entry("hsa_system_extension_supported", [&] {
     if (result == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    *result = extension == HSA_EXTENSION_AMD_LOADER && major == 1 && minor <= 3;
+    *result = knows_extension(extension, major) && minor <= minor_of(extension);
     return HSA_STATUS_SUCCESS;
   });
 }
@@ -287,7 +300,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_extension_supported(uint16_t extensio
   return entry("hsa_agent_extension_supported", [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (result == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    *result = extension == HSA_EXTENSION_AMD_LOADER && major == 1 && minor <= 3;
+    *result = knows_extension(extension, major) && minor <= minor_of(extension);
     return HSA_STATUS_SUCCESS;
   });
 }
@@ -300,7 +313,11 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_major_extension_supported(
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t major,
                                                                 uint16_t minor, void* table) {
-  // The tables of minor versions 0 to 3 are prefixes of each other.
+  if (extension == HSA_EXTENSION_IMAGES) {
+    return copy_extension_table("hsa_system_get_extension_table", extension, major,
+                                sizeof(hsa_ext_images_1_00_pfn_t), table);
+  }
+  // The loader's tables of minor versions 0 to 3 are prefixes of each other.
   constexpr size_t kBytes[] = {24, 40, 48, 56};
   return copy_extension_table("hsa_system_get_extension_table", extension, major,
                               kBytes[minor > 3 ? 3 : minor], table);

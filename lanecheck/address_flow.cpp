@@ -78,7 +78,8 @@ bool may_be_scratch(Format format) {
          format == Format::kScratch;
 }
 bool has_address(Format format) {
-  return format == Format::kSmem || format == Format::kGlobal || may_be_scratch(format);
+  return format == Format::kSmem || format == Format::kGlobal || format == Format::kMimg ||
+         may_be_scratch(format);
 }
 
 class Kernel {

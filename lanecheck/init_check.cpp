@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "emulator/decode/image_operands.h"
+#include "emulator/isa/image.h"
+
 namespace gfxgraph::lanecheck {
 namespace {
 
@@ -127,7 +130,9 @@ void InitCheck::each_lane(LaneWaveState& state, InitWave& me, const Wave& wave, 
                           const emulator::MemoryEvent& event, uint32_t lanes) {
   const bool lds = event.space == emulator::Space::kLds;
   const bool loads = event.kind == emulator::AccessKind::kLoad;
-  const bool good = loads || stores_defined(state, inst, event, lanes);
+  const bool image = inst.format == emulator::Format::kMimg;
+  const bool good = loads || (image ? (~defined_texels(state, wave, inst) & lanes) == 0
+                                    : stores_defined(state, inst, event, lanes));
   uint64_t low = UINT64_MAX, high = 0;
   bool row = (lanes & (lanes - 1)) == 0 || lanes == ~0u;
   for (unsigned l = 0; l < emulator::kLanes; ++l) {
@@ -145,7 +150,7 @@ void InitCheck::each_lane(LaneWaveState& state, InitWave& me, const Wave& wave, 
       me.load_written(event);
     return;
   }
-  if (loads) return load(me, event, lanes);
+  if (loads) return image ? load_texels(me, inst, event, lanes) : load(me, event, lanes);
   // The first store of a row of lanes.
   if (good && row && event.kind == emulator::AccessKind::kStore) {
     if (!lds) return memory_.set_written(low, span);
@@ -179,6 +184,41 @@ void InitCheck::load(InitWave& me, const emulator::MemoryEvent& event, uint32_t 
     me.pending = me.pending || written != ~0u;
   }
   me.dwords = std::max(me.dwords, first + dwords);
+}
+
+void InitCheck::load_texels(InitWave& me, const Inst& inst, const emulator::MemoryEvent& event,
+                            uint32_t lanes) {
+  uint32_t written = ~0u;
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    for (uint32_t at = 0; at < event.access_bytes; at += 4) {
+      const uint64_t address = event.address[lane] + at;
+      const uint32_t bytes = std::min(4u, event.access_bytes - at);
+      if (memory_.may_be_unwritten(address) &&
+          memory_.unwritten(address, bytes) == (1u << bytes) - 1)
+        written &= ~(1u << lane);
+    }
+  }
+  if (written == ~0u) return;
+  const unsigned dwords = emulator::image_shape(inst).data_dwords;
+  for (unsigned d = 0; d < dwords; ++d) me.loaded[d] &= written;
+  me.dwords = std::max(me.dwords, dwords);
+  me.pending = true;
+}
+
+uint32_t InitCheck::defined_texels(const LaneWaveState& state, const Wave& wave, const Inst& inst) {
+  emulator::Image image;
+  if (emulator::read_image(&wave.sgpr[inst.sdst], image) != nullptr) return ~0u;  // faults
+  const uint32_t dmask = emulator::image_fields(inst).dmask;
+  uint32_t defined = ~0u;
+  unsigned data = inst.src[1];
+  for (unsigned n = 0; n < 4; ++n) {
+    if ((dmask >> n & 1) == 0) continue;
+    const uint32_t select = image.select >> (3 * n) & 7;
+    if (select >= 4 && select - 4 < image.format.components) defined &= shadow_of(state, data);
+    ++data;
+  }
+  return defined;
 }
 
 // Nothing that it may store is undefined, whichever of its data operands the event is of.
@@ -219,8 +259,11 @@ void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, cons
       me.pending = false;
     }
   }
+  const bool image = inst.format == emulator::Format::kMimg;
   for (unsigned at = 0; at < event.access_bytes; at += 4) {
-    const uint32_t defined = shadow_of(state, data == operand::kNone ? 512u : data + at / 4u);
+    const uint32_t defined = image
+                                 ? defined_texels(state, wave, inst)
+                                 : shadow_of(state, data == operand::kNone ? 512u : data + at / 4u);
     const uint64_t bytes = std::min(4u, event.access_bytes - at);
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(rest));

@@ -93,7 +93,12 @@ class InitCheck {
   }
   static bool stores_defined(const LaneWaveState& state, const Inst& inst,
                              const emulator::MemoryEvent& event, uint32_t lanes);
+  // The lanes whose texel an image store writes from defined registers.
+  static uint32_t defined_texels(const LaneWaveState& state, const Wave& wave, const Inst& inst);
   void load(InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes);
+  // A texel of which a dword is unwritten makes all that the instruction loads undefined.
+  void load_texels(InitWave& me, const Inst& inst, const emulator::MemoryEvent& event,
+                   uint32_t lanes);
   void store(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
              const emulator::MemoryEvent& event, uint32_t lanes);
   void report(LaneWaveState& state, const Wave& wave, const Inst& inst, FindingClass found,

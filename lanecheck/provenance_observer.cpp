@@ -547,7 +547,8 @@ uint32_t ProvenanceObserver::memory(WaveState& state, const Wave& wave, const In
   const uint32_t lanes = event.exec & event.in_range & ~event.other_space;
   if (lanes == 0) return event.exec;
   if (order_ != nullptr && event.space == Space::kGlobal) order_->access(event, lanes);
-  if (words_ == nullptr) return event.exec;
+  // A texel is converted on its way: no address is followed through an image.
+  if (words_ == nullptr || inst.format == Format::kMimg) return event.exec;
   ++state.events;
   if (event.space == Space::kGlobal) reach(state, wave, inst, event, lanes);
   if (event.kind != emulator::AccessKind::kStore) load(state, wave, inst, event, lanes);

@@ -22,7 +22,8 @@ bool is_memory(Format format) {
     case Format::kGlobal:
     case Format::kScratch:
     case Format::kMubuf:
-    case Format::kMtbuf: return true;
+    case Format::kMtbuf:
+    case Format::kMimg: return true;
     default: return false;
   }
 }

@@ -381,6 +381,8 @@ void RaceCheck::compare(Access& access, unsigned lane, uint64_t other, uint64_t 
 // Whether a plain store writes what is there already.
 bool RaceCheck::same_value(const Access& access, unsigned lane, uint64_t address) const {
   if (access.kind == Kind::kAtomic || access.event == nullptr) return false;
+  // Its registers are not what an image holds.
+  if (access.inst.format == emulator::Format::kMimg) return false;
   const uint64_t start = access.event->address[lane];
   const uint64_t into = address - start;
   const uint64_t count = std::min<uint64_t>(4 - (address & 3), access.event->access_bytes - into);

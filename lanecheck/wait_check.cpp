@@ -89,7 +89,7 @@ struct State {
 
 bool is_vector_memory(Format format) {
   return format == Format::kFlat || format == Format::kGlobal || format == Format::kScratch ||
-         format == Format::kMubuf || format == Format::kMtbuf;
+         format == Format::kMubuf || format == Format::kMtbuf || format == Format::kMimg;
 }
 bool is_memory(Format format) {
   return is_vector_memory(format) || format == Format::kDs || format == Format::kSmem;

@@ -286,18 +286,30 @@ Result<void> check_code_object(std::span<const std::byte> bytes) {
 
 bool has_variables(std::span<const std::byte> bytes) {
   const auto header = load<Elf64_Ehdr>(bytes, 0);
+  // Constants, and what lld puts behind them (.relro_padding).
+  const auto is_protected = [&](const Elf64_Shdr& section) {
+    for (uint16_t i = 0; i < header.e_phnum; ++i) {
+      const auto segment = load<Elf64_Phdr>(bytes, header.e_phoff + i * sizeof(Elf64_Phdr));
+      if (segment.p_type == PT_GNU_RELRO && section.sh_addr >= segment.p_vaddr &&
+          range_fits(section.sh_addr - segment.p_vaddr, section.sh_size, segment.p_memsz))
+        return true;
+    }
+    return false;
+  };
   for (uint16_t i = 0; i < header.e_shnum; ++i) {
     const auto section = load<Elf64_Shdr>(bytes, header.e_shoff + i * sizeof(Elf64_Shdr));
     if (section.sh_type != SHT_PROGBITS && section.sh_type != SHT_NOBITS) continue;
     if ((section.sh_flags & SHF_ALLOC) != 0 && (section.sh_flags & SHF_WRITE) != 0 &&
-        section.sh_size != 0)
+        section.sh_size != 0 && !is_protected(section))
       return true;
   }
   return false;
 }
 
-std::vector<std::string> variable_names(std::span<const std::byte> bytes) {
-  std::vector<std::string> names;
+namespace {
+
+// Calls `use` with each defined data symbol of a checked code object and its name.
+void each_object(std::span<const std::byte> bytes, auto&& use) {
   const auto header = load<Elf64_Ehdr>(bytes, 0);
   const auto section = [&](uint32_t index) {
     return load<Elf64_Shdr>(bytes, header.e_shoff + index * sizeof(Elf64_Shdr));
@@ -309,12 +321,44 @@ std::vector<std::string> variable_names(std::span<const std::byte> bytes) {
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
       const auto symbol = load<Elf64_Sym>(bytes, table.sh_offset + at);
       if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx == SHN_UNDEF) continue;
-      std::string name(reinterpret_cast<const char*>(bytes.data()) + texts.sh_offset +
-                       symbol.st_name);
-      if (!name.ends_with(".kd")) names.push_back(std::move(name));
+      use(symbol, std::string_view(reinterpret_cast<const char*>(bytes.data()) + texts.sh_offset +
+                                   symbol.st_name));
     }
   }
+}
+
+constexpr std::string_view kDescriptorSuffix = ".kd";
+
+}  // namespace
+
+std::vector<std::string> variable_names(std::span<const std::byte> bytes) {
+  std::vector<std::string> names;
+  each_object(bytes, [&](const Elf64_Sym&, std::string_view name) {
+    if (!name.ends_with(kDescriptorSuffix)) names.emplace_back(name);
+  });
   return names;
+}
+
+std::optional<KernelDescriptor> find_descriptor(std::span<const std::byte> bytes,
+                                                std::string_view kernel) {
+  std::optional<uint64_t> address;
+  each_object(bytes, [&](const Elf64_Sym& symbol, std::string_view name) {
+    if (name.starts_with(kernel) && name.substr(kernel.size()) == kDescriptorSuffix)
+      address = symbol.st_value;
+  });
+  if (!address) return {};
+  const auto header = load<Elf64_Ehdr>(bytes, 0);
+  for (uint16_t i = 0; i < header.e_phnum; ++i) {
+    const auto segment = load<Elf64_Phdr>(bytes, header.e_phoff + i * sizeof(Elf64_Phdr));
+    if (segment.p_type != PT_LOAD || *address < segment.p_vaddr ||
+        !range_fits(*address - segment.p_vaddr, KernelDescriptor::kBytes, segment.p_filesz))
+      continue;
+    KernelDescriptor found;
+    found.file_offset = segment.p_offset + (*address - segment.p_vaddr);
+    std::memcpy(found.bytes.data(), bytes.data() + found.file_offset, found.bytes.size());
+    return found;
+  }
+  return {};
 }
 
 }  // namespace gfxgraph::replayer

@@ -2,9 +2,13 @@
 // counts of the metadata. Only checked objects are passed to them. Code and data are not checked.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -21,5 +25,15 @@ bool has_variables(std::span<const std::byte> bytes);
 // The names of its variables and constants that have one: defined data symbols, without kernel
 // descriptors.
 std::vector<std::string> variable_names(std::span<const std::byte> bytes);
+
+// AMDGPUUsage, "Kernel Descriptor".
+struct KernelDescriptor {
+  static constexpr size_t kBytes = 64;
+  std::array<std::byte, kBytes> bytes{};
+  uint64_t file_offset = 0;
+};
+// Of a kernel of a checked code object. Nothing: it has no such kernel, or no bytes for it.
+std::optional<KernelDescriptor> find_descriptor(std::span<const std::byte> bytes,
+                                                std::string_view kernel);
 
 }  // namespace gfxgraph::replayer

@@ -19,7 +19,8 @@ struct GraphStatistics {
   uint64_t launches = 0;  // of these graphs, in one run
   double build_us = 0;    // adding the nodes
   double instantiate_us = 0;
-  uint64_t nodes_updated = 0;  // in place
+  uint64_t nodes_updated = 0;   // in place
+  uint64_t launches_apart = 0;  // whose arguments are in memory of the library (graph_arguments.h)
   uint64_t graphs_rebuilt = 0;
   // Operations that run between the graphs, and why: "launch 3 kernel x: cooperative".
   std::vector<std::string> outside;
@@ -49,6 +50,8 @@ class Executor {
   virtual void arguments_changed(uint32_t operation) noexcept { changed(operation); }
   // Runs in flight keep the values that they were submitted with.
   virtual Result<void> apply_changes() { return {}; }
+  // All runs so far have ended, as is_complete() said.
+  virtual void ended() noexcept {}
   virtual GraphStatistics graph_statistics() const { return {}; }
 };
 

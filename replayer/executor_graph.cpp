@@ -7,20 +7,21 @@
 // nodes silently. Never captured (HIP 5.2 executes module launches instead of capturing them).
 //
 // Changed values are set in the executable graph if a trial has shown that the runtime supports it
-// (graph_updates.h); otherwise the graph that contains the node is rebuilt.
+// (graph_updates.h); otherwise the graph that contains the node is rebuilt. Launches whose
+// arguments change often get memory of the library for them (graph_arguments.h).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <optional>
 #include <utility>
 
 #include "replayer/dag.h"
 #include "replayer/executor.h"
+#include "replayer/graph_arguments.h"
+#include "replayer/graph_nodes.h"
 #include "replayer/graph_parts.h"
 #include "replayer/graph_updates.h"
-#include "replayer/pattern_buffers.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -30,13 +31,16 @@ double microseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-// With more rows than this, a memset that needs a node per row is not worth its nodes.
-constexpr uint64_t kMaxRowNodes = 256;
-
 // Updates leak in some runtimes, most of it until the executable graph is destroyed: 128 to 480
 // bytes each in HIP 6.4. After this many updates a graph is rebuilt, the next time its completion
 // is awaited.
 constexpr uint64_t kUpdatesOfOneGraph = 100'000;
+
+// After this many changes a launch's arguments get memory of the library, the next time completion
+// is awaited: its graph is built again once, and later changes call nothing.
+constexpr uint8_t kChangesInNode = 16;
+
+enum Change : uint8_t { kUnchanged, kArguments, kEverything };
 
 // One thing to do in a run, in order.
 struct Part {
@@ -68,7 +72,7 @@ class GraphExecutor : public Executor {
     for (Part& part : parts_) destroy(part);
   }
 
-  Result<void> prepare() {
+  [[gnu::cold]] Result<void> prepare() {
     if (!instance_.library().has_graphs()) {
       return fail(Status::kUnsupported, fmt::format("{} has no explicit graphs: use --mode batch",
                                                     instance_.library().path()));
@@ -80,16 +84,17 @@ class GraphExecutor : public Executor {
                                                     instance_.library().runtime_version()));
     }
     dag_ = build_dag(instance_.program());
-    for (uint32_t i = 0; i < instance_.launches(); ++i)
-      arguments_.emplace_back(instance_.launch(i));
-    split();
     if (options_.values_change) {
       updates_ =
           instance_.library().update_trials().find(instance_.library(), instance_.device().arch);
+      apart_ = GraphArguments::open(instance_);
     }
+    adder_.prepare(apart_.get());
+    split();
     nodes_.resize(instance_.program().operations().size());
-    is_changed_.resize(nodes_.size());
+    states_.resize(nodes_.size());
     changed_.reserve(nodes_.size());
+    often_.reserve(nodes_.size());
     statistics_.outside = outside_;
     statistics_.edges_before_reduction = dag_.edges_before_reduction;
     for (Part& part : parts_) {
@@ -101,7 +106,7 @@ class GraphExecutor : public Executor {
   }
 
   Result<void> run(hip::Stream stream) override {
-    const HipLibrary& library = instance_.library();
+    if (apart_) GFXGRAPH_TRY(apart_->submitted(stream));
     last_stream_ = stream;
     has_run_ = true;
     for (const Part& part : parts_) {
@@ -111,9 +116,8 @@ class GraphExecutor : public Executor {
           instance_.apply_host_write(part.first_host_write + i);
       }
       if (part.operation_count == 0) continue;
-      const hip::Error code = part.direct
-                                  ? instance_.submit(part.first_operation, stream)
-                                  : library.launch_graph(parts_[part.same].executable, stream);
+      const hip::Error code = part.direct ? instance_.submit(part.first_operation, stream)
+                                          : launch(parts_[part.same].executable, stream);
       if (code != hip::kSuccess) [[unlikely]] {
         if (part.direct) return instance_.failure(code, part.first_operation);
         return instance_.library().check(
@@ -127,32 +131,32 @@ class GraphExecutor : public Executor {
   Result<void> wait(hip::Stream stream) override {
     GFXGRAPH_TRY(instance_.library().wait_for(stream));
     instance_.collect_results();
-    if (many_updates_) [[unlikely]]
+    ended();
+    if (many_updates_ || !often_.empty()) [[unlikely]]
       return shed_updates();
     return {};
+  }
+
+  void ended() noexcept override {
+    if (apart_) apart_->ended();
   }
 
   Result<bool> is_complete(hip::Stream stream) override {
     return instance_.library().is_idle(stream);
   }
 
-  void changed(uint32_t operation) noexcept override {
-    if (operation >= limit_ || is_changed_[operation] != 0) return;
-    is_changed_[operation] = 1;
-    changed_.push_back(operation);  // reserved
-  }
+  void changed(uint32_t operation) noexcept override { note(operation, kEverything); }
+  void arguments_changed(uint32_t operation) noexcept override { note(operation, kArguments); }
 
   Result<void> apply_changes() override {
     if (changed_.empty() && !any_stale_) [[likely]]
       return {};
-    for (const uint32_t operation : changed_) {
-      is_changed_[operation] = 0;
-      Part& part = part_of(operation);
-      if (!part.in_graph() || part.stale) continue;  // direct ones read their values on submission
-      if (parts_[part.same].shared == 1 && update(part, operation)) continue;
-      // Launches of the same graph may now do something different.
-      for (Part& other : parts_) other.stale |= other.in_graph() && other.same == part.same;
-      any_stale_ = true;
+    for (size_t n = 0; n < changed_.size(); ++n) {
+      if (Result<void> applied = apply(changed_[n]); !applied) {
+        changed_.erase(changed_.begin(), changed_.begin() + static_cast<std::ptrdiff_t>(n));
+        return applied;
+      }
+      states_[changed_[n]].change = kUnchanged;
     }
     changed_.clear();
     if (!any_stale_) [[likely]]
@@ -163,29 +167,67 @@ class GraphExecutor : public Executor {
   GraphStatistics graph_statistics() const override { return statistics_; }
 
  private:
-  const char* reason_outside(uint32_t index) const {
-    const PreparedOperation& operation = instance_.operation(index);
-    if (operation.kind == OperationKind::kMemset && by_rows(instance_.memset(operation.index))) {
-      const PreparedMemset& memset = instance_.memset(operation.index);
-      return memset.height * memset.depth > kMaxRowNodes ? "pitched memset of many rows" : nullptr;
+  struct State {
+    Change change = kUnchanged;
+    uint8_t changes_in_node = 0;  // of a launch's arguments, up to kChangesInNode
+    bool apart = false;           // its arguments are in memory of the library
+  };
+
+  hip::Error launch(hip::GraphExec executable, hip::Stream stream) {
+    const auto lock = instance_.session().launch_lock().in_graph();
+    return instance_.hip().hipGraphLaunch(executable, stream);
+  }
+
+  void note(uint32_t operation, Change change) noexcept {
+    if (operation >= limit_) return;
+    State& state = states_[operation];
+    if (state.change == kUnchanged) changed_.push_back(operation);  // reserved
+    state.change = std::max(state.change, change);
+  }
+
+  Result<void> apply(uint32_t operation) {
+    Part& part = part_of(operation);
+    if (!part.in_graph()) return {};  // direct ones read their values on submission
+    State& state = states_[operation];
+    if (state.apart) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const GraphArguments::Written written,
+                                apart_->write(instance_.operation(operation).index));
+      const bool shared = parts_[part.same].shared != 1;
+      if (written == GraphArguments::Written::kInPlace && state.change == kArguments && !shared)
+          [[likely]]
+        return {};
     }
-    if (operation.streamed) return "host copy that goes through the staging ring";
-    if (operation.kind != OperationKind::kLaunch) return nullptr;
-    const SpecialLaunch* const special = instance_.special(instance_.launch(operation.index));
-    if (special == nullptr) return nullptr;
-    return special->cooperative ? "cooperative launch" : "partial workgroups";
+    if (part.stale) return {};
+    if (parts_[part.same].shared == 1 && update(part, operation)) {
+      count_change(operation, state);
+      return {};
+    }
+    // Launches of the same graph may now do something different.
+    for (Part& other : parts_) other.stale |= other.in_graph() && other.same == part.same;
+    any_stale_ = true;
+    return {};
   }
 
-  bool by_rows(const PreparedMemset& memset) const {
-    const HipLibrary& library = instance_.library();
-    return memset.height > 1 &&
-           (by_copies() || library.avoids(HipQuirk::kPitchedMemsetNodeWritesElementSize) ||
-            (memset.element_bytes > 1 && library.avoids(HipQuirk::kPitchedMemsetNodeTooWide)));
+  void count_change(uint32_t operation, State& state) {
+    if (!apart_ || state.apart || state.changes_in_node == kChangesInNode ||
+        instance_.operation(operation).kind != OperationKind::kLaunch)
+      return;
+    if (++state.changes_in_node == kChangesInNode) often_.push_back(operation);  // reserved
   }
 
-  bool by_copies() const { return instance_.library().avoids(HipQuirk::kMemsetNodeOverwritten); }
+  // All runs have ended.
+  void take_apart() {
+    for (const uint32_t operation : often_) {
+      State& state = states_[operation];
+      state.apart = apart_->take(instance_.operation(operation).index);
+      if (!state.apart) continue;
+      part_of(operation).stale = any_stale_ = true;
+      ++statistics_.launches_apart;
+    }
+    often_.clear();
+  }
 
-  void split() {
+  [[gnu::cold]] void split() {
     const Program& program = instance_.program();
     const auto total = static_cast<uint32_t>(program.operations().size());
     const uint32_t max_nodes =
@@ -208,7 +250,7 @@ class GraphExecutor : public Executor {
           add(one.first, one.count, one.between);
       };
       for (uint32_t i = begin; i < end; ++i) {
-        const char* const reason = reason_outside(i);
+        const char* const reason = adder_.reason_outside(i);
         if (reason == nullptr) continue;
         add_graphs(i);
         add(i, 1, true);
@@ -221,7 +263,7 @@ class GraphExecutor : public Executor {
   }
 
   // Finds equal parts among those whose graphs must be built.
-  void find_shared() {
+  [[gnu::cold]] void find_shared() {
     std::vector<uint32_t> stale;
     std::vector<Stretch> stretches;
     for (uint32_t i = 0; i < parts_.size(); ++i) {
@@ -255,7 +297,8 @@ class GraphExecutor : public Executor {
     switch (operation.kind) {
       case OperationKind::kLaunch: {
         if (!updates_.kernels) return false;
-        const hip::KernelNodeParams parameters = parameters_of_launch(operation.index);
+        const hip::KernelNodeParams parameters = adder_.parameters_of_launch(operation.index);
+        const auto lock = instance_.session().launch_lock().in_graph();
         code = hip.hipGraphExecKernelNodeSetParams(part.executable, node, &parameters);
         break;
       }
@@ -268,8 +311,8 @@ class GraphExecutor : public Executor {
       }
       case OperationKind::kMemset: {
         const PreparedMemset& memset = instance_.memset(operation.index);
-        if (!updates_.memsets || by_copies() || memset.small_row != nullptr) return false;
-        const hip::MemsetParams parameters = parameters_of(memset);
+        if (!updates_.memsets || adder_.by_copies() || memset.small_row != nullptr) return false;
+        const hip::MemsetParams parameters = GraphNodes::parameters_of(memset);
         code = hip.hipGraphExecMemsetNodeSetParams(part.executable, node, &parameters);
         break;
       }
@@ -286,7 +329,7 @@ class GraphExecutor : public Executor {
 
   // Graphs in flight must not be destroyed.
   // Waits for its own runs only: other steps of the session may run on other threads.
-  Result<void> rebuild_stale() {
+  [[gnu::cold]] Result<void> rebuild_stale() {
     if (has_run_) GFXGRAPH_TRY(instance_.library().wait_for(last_stream_));
     for (Part& part : parts_) {
       if (!part.stale) continue;
@@ -297,15 +340,16 @@ class GraphExecutor : public Executor {
     return build_stale();
   }
 
-  Result<void> shed_updates() {
+  [[gnu::cold]] Result<void> shed_updates() {
+    take_apart();
     for (Part& part : parts_) {
       if (part.updates >= kUpdatesOfOneGraph) part.stale = any_stale_ = true;
     }
     many_updates_ = false;
-    return rebuild_stale();
+    return any_stale_ ? rebuild_stale() : Result<void>();
   }
 
-  Result<void> build_stale() {
+  [[gnu::cold]] Result<void> build_stale() {
     for (uint32_t i = 0; i < parts_.size(); ++i) {
       Part& part = parts_[i];
       if (!part.stale) continue;
@@ -316,10 +360,11 @@ class GraphExecutor : public Executor {
     return {};
   }
 
-  Result<void> build_graph(Part& part) {
+  [[gnu::cold]] Result<void> build_graph(Part& part) {
     const HipLibrary& library = instance_.library();
     const auto start = std::chrono::steady_clock::now();
     const uint64_t edges_before = statistics_.edges;
+    const auto lock = instance_.session().launch_lock().in_graph();
     destroy(part);
     GFXGRAPH_TRY(library.check(instance_.hip().hipGraphCreate(&part.graph, 0), "hipGraphCreate"));
     const std::vector<std::vector<uint32_t>> waits = predecessors(part);
@@ -332,7 +377,7 @@ class GraphExecutor : public Executor {
     size_t expected = 0;
     std::vector<hip::GraphNode> root;  // that all others follow, where they would begin too early
     if (library.avoids(HipQuirk::kRootsBeginEarly) && has_several_roots(part, waits)) {
-      GFXGRAPH_TRY(add_empty_node(part.graph, root, expected));
+      GFXGRAPH_TRY(adder_.add_empty_node(part.graph, root, expected));
     }
     for (uint32_t i = 0; i < part.operation_count; ++i) {
       GFXGRAPH_TRY(instance_.deadline().check("building the graphs"));
@@ -343,13 +388,14 @@ class GraphExecutor : public Executor {
       for (const uint32_t before : waits[i]) {
         std::vector<hip::GraphNode> end = {ends[before]};
         if (loses_edges && waits[i].size() > 1 && followers[before] > 1) {
-          GFXGRAPH_TRY(add_empty_node(part.graph, end, expected));
+          GFXGRAPH_TRY(adder_.add_empty_node(part.graph, end, expected));
         }
         dependencies.push_back(end.front());
       }
-      GFXGRAPH_TRY(add_turnovers(part.graph, part.first_operation + i, dependencies, expected));
+      GFXGRAPH_TRY(
+          adder_.add_turnovers(part.graph, part.first_operation + i, dependencies, expected));
       const size_t nodes_before = expected;
-      GFXGRAPH_TRY(add_nodes(part.graph, part.first_operation + i, dependencies, expected));
+      GFXGRAPH_TRY(adder_.add_nodes(part.graph, part.first_operation + i, dependencies, expected));
       ends[i] = dependencies.front();
       nodes_[part.first_operation + i] = expected == nodes_before + 1 ? ends[i] : nullptr;
     }
@@ -416,169 +462,6 @@ class GraphExecutor : public Executor {
     return waits;
   }
 
-  // Between `dependencies`, one node, and what follows it; becomes the new node.
-  Result<void> add_empty_node(hip::Graph graph, std::vector<hip::GraphNode>& dependencies,
-                              size_t& count) {
-    hip::GraphNode node = nullptr;
-    GFXGRAPH_TRY(
-        instance_.library().check(instance_.hip().hipGraphAddEmptyNode(
-                                      &node, graph, dependencies.data(), dependencies.size()),
-                                  "hipGraphAddEmptyNode"));
-    statistics_.edges += dependencies.size();
-    ++count;
-    dependencies.assign(1, node);
-    return {};
-  }
-
-  // Adds a node after `dependencies`, which becomes that node.
-  auto chain_of(uint32_t index, std::vector<hip::GraphNode>& dependencies, size_t& count) {
-    return
-        [this, index, &dependencies, &count](hip::Error code, hip::GraphNode node) -> Result<void> {
-          if (code != hip::kSuccess)
-            return instance_.library().check(
-                code, "graph node for " + instance_.program().describe(index));
-          statistics_.edges += dependencies.size();
-          ++count;
-          dependencies.assign(1, node);
-          return {};
-        };
-  }
-
-  // Adds Instance::turnovers() of an operation as a chain. `dependencies` becomes its last node.
-  Result<void> add_turnovers(hip::Graph graph, uint32_t index,
-                             std::vector<hip::GraphNode>& dependencies, size_t& count) {
-    const auto chain = chain_of(index, dependencies, count);
-    const Memory& memory = instance_.memory();
-    for (const Turnover& turnover : instance_.turnovers(index)) {
-      for (const EndedBytes& ended : turnover.ended) {
-        if (memory.kept() == nullptr) break;
-        hip::GraphNode node = nullptr;
-        const hip::Error code = instance_.hip().hipGraphAddMemcpyNode1D(
-            &node, graph, dependencies.data(), dependencies.size(),
-            memory.kept() + ended.kept_offset, memory.arena() + ended.arena_offset,
-            ended.size_bytes, hip::kDeviceToHost);
-        GFXGRAPH_TRY(chain(code, node));
-      }
-      PreparedMemset fill;
-      fill.destination = fill.copy_destination = memory.arena() + turnover.arena_offset;
-      fill.value = memory.fresh_byte_now(turnover.begins);
-      fill.width = fill.pitch = fill.slice = turnover.size_bytes;
-      GFXGRAPH_TRY(add_memset(graph, fill, dependencies, chain));
-    }
-    return {};
-  }
-
-  // Adds the nodes of one operation: usually one, otherwise a chain. `dependencies` becomes the
-  // last one.
-  Result<void> add_nodes(hip::Graph graph, uint32_t index,
-                         std::vector<hip::GraphNode>& dependencies, size_t& count) {
-    const PreparedOperation& operation = instance_.operation(index);
-    if (operation.empty) return {};
-    const auto chain = chain_of(index, dependencies, count);
-    hip::GraphNode node = nullptr;
-    switch (operation.kind) {
-      case OperationKind::kLaunch: {
-        const hip::Error code = add_launch(node, graph, dependencies, operation.index);
-        return chain(code, node);
-      }
-      case OperationKind::kCopy: {
-        const hip::Error code =
-            add_copy(node, graph, dependencies, instance_.copy(operation.index));
-        return chain(code, node);
-      }
-      case OperationKind::kMemset: break;
-    }
-    return add_memset(graph, instance_.memset(operation.index), dependencies, chain);
-  }
-
-  template <typename Chain>
-  Result<void> add_memset(hip::Graph graph, const PreparedMemset& memset,
-                          std::vector<hip::GraphNode>& dependencies, const Chain& chain) {
-    hip::GraphNode node = nullptr;
-    const bool small_rows = memset.small_row != nullptr && (memset.height == 1 || by_rows(memset));
-    if (by_copies() || small_rows) return add_copies_of_pattern(graph, memset, dependencies, chain);
-    const uint64_t rows_per_node = by_rows(memset) ? 1 : memset.height;
-    hip::MemsetParams parameters = parameters_of(memset);
-    parameters.height = rows_per_node;
-    for (uint64_t slice = 0; slice < memset.depth; ++slice) {
-      for (uint64_t row = 0; row < memset.height; row += rows_per_node) {
-        parameters.destination = memset.destination + slice * memset.slice + row * memset.pitch;
-        const hip::Error code = instance_.hip().hipGraphAddMemsetNode(
-            &node, graph, dependencies.data(), dependencies.size(), &parameters);
-        GFXGRAPH_TRY(chain(code, node));
-      }
-    }
-    return {};
-  }
-
-  // A memset as copies: the first copies from a buffer with the pattern, each later one doubles the
-  // filled bytes. Rows follow one after another.
-  template <typename Chain>
-  Result<void> add_copies_of_pattern(hip::Graph graph, const PreparedMemset& memset,
-                                     std::vector<hip::GraphNode>& dependencies,
-                                     const Chain& chain) {
-    GFXGRAPH_ASSIGN_OR_RETURN(
-        const PatternBuffer* const pattern,
-        patterns_.get(instance_.memory().source(), memset.element_bytes, memset.value));
-    const uint64_t row_bytes = memset.width * memset.element_bytes;
-    for (uint64_t row = 0; row < memset.depth * memset.height; ++row) {
-      uint8_t* const destination = memset.copy_destination + row / memset.height * memset.slice +
-                                   row % memset.height * memset.pitch;
-      for (uint64_t done = 0; done < row_bytes;) {
-        const uint64_t size = std::min(row_bytes - done, done == 0 ? pattern->size_bytes : done);
-        const void* const source = done == 0 ? pattern->pointer : destination;
-        hip::GraphNode node = nullptr;
-        const hip::Error code = instance_.hip().hipGraphAddMemcpyNode1D(
-            &node, graph, dependencies.data(), dependencies.size(), destination + done, source,
-            size, hip::kCopyDefault);
-        GFXGRAPH_TRY(chain(code, node));
-        done += size;
-      }
-    }
-    return {};
-  }
-
-  hip::KernelNodeParams parameters_of_launch(uint32_t index) {
-    const PreparedLaunch& launch = instance_.launch(index);
-    hip::KernelNodeParams parameters;
-    parameters.function = instance_.function(launch);
-    parameters.grid = launch.grid;
-    parameters.block = launch.block;
-    parameters.shared_bytes = launch.lds_bytes;
-    parameters.extra = arguments_[index].extra();
-    return parameters;
-  }
-
-  static hip::MemsetParams parameters_of(const PreparedMemset& memset) {
-    hip::MemsetParams parameters;
-    parameters.destination = memset.destination;
-    parameters.element_bytes = memset.element_bytes;
-    parameters.value = memset.value;
-    parameters.width = memset.width;
-    parameters.height = memset.height;
-    parameters.pitch_bytes = memset.pitch;
-    return parameters;
-  }
-
-  hip::Error add_launch(hip::GraphNode& node, hip::Graph graph,
-                        const std::vector<hip::GraphNode>& dependencies, uint32_t launch) {
-    const hip::KernelNodeParams parameters = parameters_of_launch(launch);
-    return instance_.hip().hipGraphAddKernelNode(&node, graph, dependencies.data(),
-                                                 dependencies.size(), &parameters);
-  }
-
-  hip::Error add_copy(hip::GraphNode& node, hip::Graph graph,
-                      const std::vector<hip::GraphNode>& dependencies, const PreparedCopy& copy) {
-    if (copy.linear()) {
-      return instance_.hip().hipGraphAddMemcpyNode1D(&node, graph, dependencies.data(),
-                                                     dependencies.size(), copy.destination,
-                                                     copy.source, copy.width, copy.kind);
-    }
-    const hip::Memcpy3dParams parameters = copy.parameters();
-    return instance_.hip().hipGraphAddMemcpyNode(&node, graph, dependencies.data(),
-                                                 dependencies.size(), &parameters);
-  }
-
   void destroy(Part& part) {
     if (part.executable != nullptr) {
       instance_.hip().hipGraphExecDestroy(part.executable);
@@ -597,14 +480,15 @@ class GraphExecutor : public Executor {
   uint32_t limit_;
   Dag dag_;
   std::vector<Part> parts_;
-  std::deque<LaunchArguments> arguments_;  // of each launch: a node may keep the pointers
-  PatternBuffers patterns_;
   std::vector<std::string> outside_;
   GraphStatistics statistics_;
+  GraphNodes adder_{instance_, statistics_.edges};
   GraphUpdates updates_;
   std::vector<hip::GraphNode> nodes_;  // of each operation that is a single one
-  std::vector<uint8_t> is_changed_;    // by operation
+  std::vector<State> states_;          // by operation
   std::vector<uint32_t> changed_;
+  std::vector<uint32_t> often_;  // operations whose arguments are to get memory of the library
+  std::unique_ptr<GraphArguments> apart_;  // null: not on this runtime
   hip::Stream last_stream_ = nullptr;
   bool has_run_ = false;
   bool any_stale_ = false;

@@ -108,7 +108,7 @@ class PacketExecutor : public Executor {
     for (const Set& set : sets_) device_->release(set.kernargs);
   }
 
-  Result<void> prepare() {
+  [[gnu::cold]] Result<void> prepare() {
     GFXGRAPH_ASSIGN_OR_RETURN(auto eligible, eligible_kernels(instance_, limit_));
     for (auto& [id, hidden] : eligible) kernels_[id].hidden = std::move(hidden);
     GFXGRAPH_ASSIGN_OR_RETURN(device_, instance_.session().packet_device());
@@ -221,7 +221,7 @@ class PacketExecutor : public Executor {
     return true;
   }
 
-  Result<void> find_kernels() {
+  [[gnu::cold]] Result<void> find_kernels() {
     const Program& program = instance_.program();
     PacketCode& code = device_->code();
     for (auto& [id, kernel] : kernels_) {
@@ -278,7 +278,7 @@ class PacketExecutor : public Executor {
   }
 
   // Which packet each operation is, and where its arguments stand in a set.
-  void lay_out() {
+  [[gnu::cold]] void lay_out() {
     places_.resize(limit_);
     std::vector<uint32_t> packets_before(limit_ + 1);
     uint32_t packets = 0;
@@ -339,7 +339,7 @@ class PacketExecutor : public Executor {
     changed_.reserve(limit_);
   }
 
-  Result<void> prepare_set(Set& set) {
+  [[gnu::cold]] Result<void> prepare_set(Set& set) {
     GFXGRAPH_ASSIGN_OR_RETURN(set.kernargs,
                               device_->allocate(kernarg_bytes_, "arguments of kernels"));
     std::memset(set.kernargs, 0, kernarg_bytes_);

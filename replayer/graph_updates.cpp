@@ -7,8 +7,10 @@
 #include <new>
 #include <vector>
 
+#include "replayer/entry_code.h"
 #include "replayer/hip_library.h"
 #include "replayer/own_code.h"
+#include "replayer/packet_device.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -27,7 +29,9 @@ struct Values {
 
 class Trial {
  public:
-  explicit Trial(const HipLibrary& library) : library_(library), hip_(library.table()) {}
+  // `device` and `code`: the kernel is launched through entry code; or null.
+  Trial(const HipLibrary& library, const PacketDevice* device, PacketCode* code)
+      : library_(library), hip_(library.table()), device_of_entry_(device), packet_code_(code) {}
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
   ~Trial() {
@@ -37,11 +41,13 @@ class Trial {
     if (module_ != nullptr) hip_.hipModuleUnload(module_);
     if (device_ != nullptr) hip_.hipFree(device_);
     if (host_ != nullptr) hip_.hipHostFree(host_);
+    if (entry_arguments_ != nullptr) device_of_entry_->release(entry_arguments_);
     hip_.hipGetLastError();  // clear an error that the program did not cause
   }
 
   GraphUpdates run(const std::string& architecture) {
     code_ = own_code(architecture);
+    if (device_of_entry_ != nullptr && !make_entry(architecture)) return {};
     if (!prepare()) return {};
     const Values first{0, 0x11111111, 0, 0x22222222};
     const Values second{1, 0x33333333, 1, 0x44444444};
@@ -69,9 +75,24 @@ class Trial {
       return false;
     // Without the kernel, test the other two.
     if (code_.empty() || hip_.hipModuleLoadData(&module_, code_.data()) != hip::kSuccess ||
-        hip_.hipModuleGetFunction(&function_, module_, "gfxgraph_trial") != hip::kSuccess) {
+        hip_.hipModuleGetFunction(&function_, module_,
+                                  entry_arguments_ != nullptr ? kEntryKernel : kTrialKernel) !=
+            hip::kSuccess) {
       function_ = nullptr;
     }
+    return true;
+  }
+
+  bool make_entry(const std::string& architecture) {
+    const auto kernel = packet_code_->own(architecture, kTrialKernel);
+    const auto descriptor = find_descriptor(code_, kTrialKernel);
+    if (!kernel || !descriptor) return false;
+    auto entry = make_entry_code(architecture, *descriptor, kernel->object);
+    const auto memory = device_of_entry_->allocate(sizeof(Arguments), "a trial");
+    if (memory) entry_arguments_ = *memory;
+    if (!entry || !memory) return false;
+    entry_address_ = reinterpret_cast<uint64_t>(entry_arguments_);
+    code_ = *std::move(entry);
     return true;
   }
 
@@ -80,6 +101,7 @@ class Trial {
   void set(const Values& values) {
     arguments_.out = at(kKernel + values.shift);
     arguments_.value = values.kernel;
+    if (entry_arguments_ != nullptr) std::memcpy(entry_arguments_, &arguments_, sizeof(arguments_));
     copy_to_ = at(kCopy + values.shift);
     copy_from_ = at(kSources + values.source);
     memset_.destination = at(kSet + values.shift);
@@ -89,8 +111,10 @@ class Trial {
   }
 
   hip::KernelNodeParams kernel() {
-    extra_ = {hip::kLaunchBufferPointer, &arguments_, hip::kLaunchBufferSize, &arguments_bytes_,
-              hip::kLaunchEnd};
+    const bool entry = entry_arguments_ != nullptr;
+    arguments_bytes_ = entry ? sizeof(entry_address_) : sizeof(Arguments);
+    extra_ = {hip::kLaunchBufferPointer, entry ? static_cast<void*>(&entry_address_) : &arguments_,
+              hip::kLaunchBufferSize, &arguments_bytes_, hip::kLaunchEnd};
     hip::KernelNodeParams parameters;
     parameters.function = function_;
     parameters.extra = extra_.data();
@@ -116,7 +140,7 @@ class Trial {
 
   // A rejected update changes nothing.
   void update(GraphUpdates& works) {
-    if (works.kernels) {
+    if (works.kernels && entry_arguments_ == nullptr) {
       const hip::KernelNodeParams parameters = kernel();
       works.kernels = hip_.hipGraphExecKernelNodeSetParams != nullptr &&
                       hip_.hipGraphExecKernelNodeSetParams(executable_, nodes_[0], &parameters) ==
@@ -142,7 +166,7 @@ class Trial {
     return hip_.hipMemcpyAsync(device_, host_, sizeof(Words), hip::kHostToDevice, stream_) ==
                hip::kSuccess &&
            hip_.hipStreamSynchronize(stream_) == hip::kSuccess &&
-           library_.launch_graph(executable_, stream_) == hip::kSuccess &&
+           hip_.hipGraphLaunch(executable_, stream_) == hip::kSuccess &&
            hip_.hipMemcpyAsync(host_, device_, sizeof(Words), hip::kDeviceToHost, stream_) ==
                hip::kSuccess &&
            hip_.hipStreamSynchronize(stream_) == hip::kSuccess;
@@ -166,9 +190,14 @@ class Trial {
   }
 
   static constexpr uint32_t kUntouched = 0x5a5a5a5a;
+  static constexpr const char* kTrialKernel = "gfxgraph_trial";
 
   const HipLibrary& library_;
   const HipTable& hip_;
+  const PacketDevice* device_of_entry_;
+  PacketCode* packet_code_;
+  std::byte* entry_arguments_ = nullptr;
+  uint64_t entry_address_ = 0;
   std::vector<std::byte> code_;
   hip::Module module_ = nullptr;
   hip::Function function_ = nullptr;
@@ -197,14 +226,26 @@ GraphUpdates UpdateTrials::find(const HipLibrary& library, const std::string& ar
   for (const auto& [name, updates] : found_) {
     if (name == architecture) return updates;
   }
-  const GraphUpdates updates = Trial(library).run(architecture);
+  const GraphUpdates updates = Trial(library, nullptr, nullptr).run(architecture);
   found_.emplace_back(architecture, updates);
   return updates;
 }
 
-void UpdateTrials::assume(const std::string& architecture, GraphUpdates updates) {
+bool UpdateTrials::find_entries(const HipLibrary& library, const PacketDevice& device,
+                                PacketCode& code, const std::string& architecture) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, works] : found_entries_) {
+    if (name == architecture) return works;
+  }
+  const bool works = Trial(library, &device, &code).run(architecture).kernels;
+  found_entries_.emplace_back(architecture, works);
+  return works;
+}
+
+void UpdateTrials::assume(const std::string& architecture, GraphUpdates updates, bool entries) {
   const std::lock_guard lock(mutex_);
   found_.emplace_back(architecture, updates);
+  found_entries_.emplace_back(architecture, entries);
 }
 
 }  // namespace gfxgraph::replayer

@@ -11,6 +11,8 @@
 namespace gfxgraph::replayer {
 
 class HipLibrary;
+class PacketCode;
+class PacketDevice;
 
 struct GraphUpdates {
   bool kernels = false;
@@ -25,12 +27,17 @@ class UpdateTrials {
   // sets their values, compares, sets them back and compares again; later calls return its result.
   // Any failure counts as "no".
   GraphUpdates find(const HipLibrary& library, const std::string& architecture);
-  // The result of later calls; for measurements on a device that executes nothing.
-  void assume(const std::string& architecture, GraphUpdates updates);
+  // Whether a kernel that is launched through entry code (entry_code.h) by a graph gets the
+  // arguments that its memory holds when the graph is launched.
+  bool find_entries(const HipLibrary& library, const PacketDevice& device, PacketCode& code,
+                    const std::string& architecture);
+  // The results of later calls; for measurements on a device that executes nothing.
+  void assume(const std::string& architecture, GraphUpdates updates, bool entries);
 
  private:
   std::mutex mutex_;
   std::vector<std::pair<std::string, GraphUpdates>> found_;  // by architecture
+  std::vector<std::pair<std::string, bool>> found_entries_;
 };
 
 }  // namespace gfxgraph::replayer

@@ -167,13 +167,6 @@ Result<HipDevice> HipLibrary::select_device(int ordinal) const {
   return device;
 }
 
-hip::Error HipLibrary::launch_graph(void* executable, hip::Stream stream) const {
-  static constinit std::mutex one_at_a_time;
-  std::unique_lock lock(one_at_a_time, std::defer_lock);
-  if (avoids(HipQuirk::kGraphLaunchesMix)) lock.lock();
-  return table_.hipGraphLaunch(executable, stream);
-}
-
 Result<void> HipLibrary::wait_for(hip::Stream stream) const {
   const hip::Error code = table_.hipStreamSynchronize(stream);
   if (code == hip::kSuccess) [[likely]]

@@ -65,9 +65,6 @@ class HipLibrary {
   // current one) and describes it. kDevice when there is none.
   Result<HipDevice> select_device(int ordinal) const;
 
-  // hipGraphLaunch. Where launches of several threads mix (HipQuirk::kGraphLaunchesMix), those of
-  // this process wait for each other.
-  hip::Error launch_graph(void* executable, hip::Stream stream) const;
   // Waits for a stream's work. If the caller has destroyed the stream meanwhile, which does not end
   // its work, waits for the device.
   Result<void> wait_for(hip::Stream stream) const;

@@ -350,6 +350,7 @@ hip::Error Instance::submit_launch(const PreparedLaunch& launch, hip::Stream str
   if (launch.special != 0) [[unlikely]]
     return submit_special(launch, stream);
   LaunchArguments arguments(launch);
+  const auto lock = session_->launch_lock().launching();
   return hip().hipModuleLaunchKernel(function(launch), launch.grid.x, launch.grid.y, launch.grid.z,
                                      launch.block.x, launch.block.y, launch.block.z,
                                      launch.lds_bytes, stream, nullptr, arguments.extra());
@@ -357,6 +358,7 @@ hip::Error Instance::submit_launch(const PreparedLaunch& launch, hip::Stream str
 
 hip::Error Instance::submit_special(const PreparedLaunch& launch, hip::Stream stream) noexcept {
   SpecialLaunch& special = specials_[launch.special - 1];
+  const auto lock = session_->launch_lock().launching();
   if (!special.cooperative) {
     LaunchArguments arguments(launch);
     return hip().hipExtModuleLaunchKernel(

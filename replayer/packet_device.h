@@ -21,6 +21,7 @@ class PacketDevice {
 
   const HipLibrary& hip() const { return *hip_; }
   const HsaLibrary& hsa() const { return *hsa_; }
+  const std::shared_ptr<const HsaLibrary>& shared_hsa() const { return hsa_; }
   uint64_t agent() const { return agent_; }
   uint32_t most_slots() const { return most_slots_; }    // of a queue
   uint64_t group_bytes() const { return group_bytes_; }  // LDS of a workgroup at most

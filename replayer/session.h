@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "replayer/hip_library.h"
+#include "replayer/launch_lock.h"
 #include "replayer/limits.h"
 #include "replayer/memory.h"
 #include "replayer/modules.h"
@@ -54,6 +55,7 @@ class Session {
   Result<std::shared_ptr<PacketDevice>> packet_device();
 
   SessionSteps& steps() { return steps_; }
+  LaunchLock& launch_lock() { return launch_lock_; }
   // Waits for what its steps have submitted.
   Result<void> synchronize() const { return steps_.wait(); }
   // Waits, then gives every buffer that begins before `end_event` its recorded initial content;
@@ -100,6 +102,7 @@ class Session {
   uint64_t restored_until_ = 0;  // what begins before this event has had content
   std::atomic<const void*> fresh_for_ = nullptr;
   SessionSteps steps_;
+  LaunchLock launch_lock_;
   double load_us_ = 0;
 };
 

@@ -69,6 +69,7 @@ class SessionSteps {
   // `concurrent`: whoever runs them sees to their order.
   void enter(SessionStep& step, bool concurrent);
   void leave(SessionStep& step) noexcept;
+  size_t count() const { return steps_.size(); }
   // Blocks until everything submitted by any of them is complete.
   Result<void> wait() const;
 

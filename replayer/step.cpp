@@ -56,7 +56,10 @@ Step::Step(std::unique_ptr<Instance> instance, const StepOptions& options)
 
 Step::~Step() {
   instance_->session().changed();  // another one may get this address
-  if (entered_) instance_->session().steps().leave(*this);
+  if (entered_) {
+    instance_->session().steps().leave(*this);
+    use_launch_lock();
+  }
   // Wait, because memory must not be freed while work uses it; a device in error has no such work.
   // The wait may throw if there is no memory for the text of an error.
   const HipTable& hip = instance_->hip();
@@ -119,8 +122,15 @@ Result<std::unique_ptr<Step>> Step::prepare(std::shared_ptr<Session> session,
   Session& session_of_step = step->instance_->session();
   step->entered_ = true;  // and leaves, where it has only half entered
   session_of_step.steps().enter(*step, session_of_step.options().concurrent_steps);
+  step->use_launch_lock();
   step->log_prepared();
   return step;
+}
+
+void Step::use_launch_lock() {
+  Session& session = instance_->session();
+  session.launch_lock().use(session.steps().count() > 1 &&
+                            session.library().avoids(HipQuirk::kGraphKernelsMix));
 }
 
 Result<void> Step::use(Mode mode) {
@@ -172,7 +182,10 @@ Result<void> Step::wait() {
 Result<bool> Step::is_complete() {
   if (!in_flight()) return true;
   GFXGRAPH_ASSIGN_OR_RETURN(const bool complete, executor_->is_complete(stream_));
-  if (complete) completed();
+  if (complete) {
+    executor_->ended();
+    completed();
+  }
   return complete;
 }
 

@@ -120,6 +120,7 @@ class Step : public SessionStep {
   void operation_changed(uint32_t operation);
   void arguments_changed(uint32_t operation);
   Result<void> use(Mode mode);
+  void use_launch_lock();
 
   std::unique_ptr<Instance> instance_;
   ExecutorOptions executor_options_;

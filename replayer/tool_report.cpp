@@ -398,6 +398,7 @@ std::string json_report(const ReplayFacts& facts) {
                      {"edges", graph.edges},
                      {"edges_before_reduction", graph.edges_before_reduction},
                      {"nodes_updated", graph.nodes_updated},
+                     {"launches_apart", graph.launches_apart},
                      {"graphs_rebuilt", graph.graphs_rebuilt},
                      {"outside", graph.outside}};
   }

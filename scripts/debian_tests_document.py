@@ -54,7 +54,7 @@ TAIL = """
 - rocSPARSE (forky) `csrgemm` and `csrgemm_reuse` with matrix `zero`: the program's host reference makes vectors of nnz = 0 elements,
   and its code fills them without a test for 0, past the heap, before the first kernel of rocSPARSE's csrgemm runs.
   They crash with `GFXGRAPH_NULL_DEVICE=1` too.
-- hipCUB `TestTexRef` and `TestTexObj` need textures, which the agent rejects.
+- hipCUB `TestTexRef` and `TestTexObj` need textures, which the agent rejected when this was measured.
 - rocThrust `TestCopyIfNonTrivial` fails because of rocThrust: its `copy_if` assigns to objects in LDS that were never
   constructed, which the case tests for; rocThrust's changelog lists it as fixed in its version of ROCm 6.3.
 - rocPRIM `test_texture_cache_iterator` needs textures too; its cases end the program.

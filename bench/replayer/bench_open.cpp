@@ -30,6 +30,7 @@
 #include "format/writer.h"
 #include "replayer/range.h"
 #include "replayer/step.h"
+#include "tests/support/must.h"
 
 namespace {
 
@@ -41,14 +42,7 @@ constexpr uint32_t kBlock = 64;
 constexpr uint64_t kBufferBytes = UINT64_C(1) << 20;
 constexpr uint64_t kCopyBytes = UINT64_C(16) << 20;
 
-template <typename Value>
-Value must(Result<Value> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
-void must(const Result<void>& result) {
-  if (!result) throw std::runtime_error(result.error().message);
-}
+using testing::must;
 
 struct Kernarg {
   uint64_t a = 0, b = 0, out = 0;

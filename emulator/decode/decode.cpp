@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 
+#include "emulator/decode/image_operands.h"
 #include "emulator/decode/inst.h"
 
 namespace gfxgraph::emulator {
@@ -140,9 +141,7 @@ class Decoder {
       case 0x37: return flat();
       case 0x38: return mubuf();
       case 0x3a: return mtbuf();
-      case 0x3c:
-        return opcode_only(Format::kMimg, (first_ >> 18 & 0x7f) | (first_ & 1) << 7,
-                           2 + (first_ >> 1 & 3));
+      case 0x3c: return mimg();
       case 0x3d: return smem();
       case 0x3e: return opcode_only(Format::kExp, 0, 2);
       default: return DecodeStatus::kIllegal;
@@ -505,6 +504,37 @@ class Decoder {
     buffer_fields();
     inst_.mods |= ((first_ >> 15 & 1) != 0 ? mmod::kDlc : 0) | (first_ >> 19 & 0x7f) << 16;
     return buffer_operands();
+  }
+
+  DecodeStatus mimg() {
+    const unsigned more = first_ >> 1 & 3;  // dwords with further address registers
+    if (!row(Format::kMimg, (first_ >> 18 & 0x7f) | (first_ & 1) << 7))
+      return DecodeStatus::kIllegal;
+    dwords_ = 2 + more;
+    if (available_ < dwords_ || info_->sdst_dwords == 0) return DecodeStatus::kOk;
+    second_ = words_[1];
+    inst_.mods =
+        ((first_ >> 13 & 1) != 0 ? mmod::kGlc : 0) | ((first_ >> 25 & 1) != 0 ? mmod::kSlc : 0) |
+        ((first_ >> 7 & 1) != 0 ? mmod::kDlc : 0) | ((first_ >> 16 & 1) != 0 ? mmod::kTfe : 0);
+    // R128, TFE, LWE and A16.
+    const bool refused = (first_ >> 15 & 7) != 0 || (second_ >> 30 & 1) != 0;
+    inst_.imm = keep_image_fields({static_cast<ImageDim>(first_ >> 3 & 7), first_ >> 8 & 15,
+                                   (second_ >> 31) != 0, (first_ >> 12 & 1) != 0, refused});
+    for (unsigned n = 0; n < kMostImageAddresses; ++n) {
+      const bool listed = more != 0 && n > 0 && n <= 4 * more;
+      const uint64_t code =
+          listed ? words_[2 + (n - 1) / 4] >> ((n - 1) % 4 * 8) & 255 : (second_ + n) & 255;
+      inst_.k[n / 8] |= code << (n % 8 * 8);
+    }
+    inst_.src[0] = vgpr(second_);
+    if (has(OpInfo::kStore))
+      inst_.src[1] = vgpr(second_ >> 8);
+    else
+      inst_.dst = vgpr(second_ >> 8);
+    inst_.sdst = static_cast<uint16_t>((second_ >> 16 & 0x1f) << 2);
+    if (info_->src_dwords[2] != 0)
+      inst_.src[2] = static_cast<uint16_t>((second_ >> 21 & 0x1f) << 2);
+    return DecodeStatus::kOk;
   }
 
   void buffer_fields() {

@@ -187,7 +187,7 @@ enum class ConstantType : uint8_t { k32, kF16, kF64, kI64, kU64, kMix };
 struct OpInfo {
   const char* name;
   uint8_t dst_dwords;
-  uint8_t sdst_dwords;  // MUBUF: 4, and it is a source (see kSdstIsSource)
+  uint8_t sdst_dwords;  // MUBUF: 4, MIMG: 8, and it is a source (see kSdstIsSource)
   uint8_t src_dwords[3];
   uint8_t access_bytes;  // memory: bytes per lane and address (read2: of one element); else 0
   ConstantType constant[3];

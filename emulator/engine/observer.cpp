@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "emulator/decode/image_operands.h"
 #include "emulator/engine/backend.h"
 #include "emulator/engine/context.h"
 
@@ -68,6 +69,25 @@ uint32_t address_dwords(const Inst& inst, int slot, uint32_t dwords) {
   return dwords;
 }
 
+// Coordinates that are neighbours count as one operand.
+void describe_image(const Inst& inst, ListBuilder& list) {
+  const ImageShape shape = image_shape(inst);
+  const unsigned end = shape.first + shape.axes + shape.level;
+  for (unsigned n = shape.first; n < end;) {
+    const uint16_t code = image_address(inst, n);
+    unsigned count = 1;
+    while (n + count < end && image_address(inst, n + count) == code + count) ++count;
+    list.source(code, count, OperandRef::kAddress);
+    n += count;
+  }
+  if (inst.src[1] != operand::kNone) list.source(inst.src[1], shape.data_dwords);
+  if (inst.src[2] != operand::kNone) list.source(inst.src[2], 4, OperandRef::kAddress);
+  list.source(inst.sdst, 8, OperandRef::kAddress);
+  if (inst.dst == operand::kNone) return;
+  const bool halves = image_fields(inst).d16;
+  list.dest(inst.dst, shape.data_dwords, halves ? OperandRef::kPartial : 0);
+}
+
 }  // namespace
 
 void describe_operands(const Inst& inst, InstOperands& out) noexcept {
@@ -75,6 +95,10 @@ void describe_operands(const Inst& inst, InstOperands& out) noexcept {
   out = InstOperands();
   out.access_bytes = info.access_bytes;
   ListBuilder list{out};
+  if (inst.format == Format::kMimg) {
+    if (inst.sdst != operand::kNone) describe_image(inst, list);
+    return;
+  }
   const bool memory = is_memory(inst.format);
   for (int n = 0; n < 3; ++n) {
     if (inst.src[n] == operand::kNone) continue;

@@ -191,8 +191,8 @@ void fill_plan(HalfPlan& plan, const Inst& inst) {
     if (inst.src[n] != operand::kNone) rename_source(plan, inst, n);
   const OpInfo& info = op_info(inst.op);
   if (!is_vop(inst.format)) {
-    if (inst.sdst != operand::kNone) {  // a buffer resource
-      copy(plan, inst.sdst, kResourceSlot, 4);
+    if (inst.sdst != operand::kNone) {  // a buffer or image resource
+      copy(plan, inst.sdst, kResourceSlot, info.sdst_dwords);
       plan.high->sdst = kResourceSlot;
     }
   } else {

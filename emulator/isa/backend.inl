@@ -7,6 +7,7 @@
 
 #include "emulator/engine/backend.h"
 #include "emulator/isa/buffer_format.inl"
+#include "emulator/isa/image.inl"
 #include "emulator/isa/lds.inl"
 #include "emulator/isa/mubuf.inl"
 
@@ -85,6 +86,7 @@ Handler bind(Inst& inst) {
     case Format::kScratch:
     case Format::kMubuf: return bind_vector_memory<Observer>(inst);
     case Format::kMtbuf: return bind_buffer_format<Observer>(inst);
+    case Format::kMimg: return bind_image<Observer>(inst);
     default: return nullptr;
   }
 }

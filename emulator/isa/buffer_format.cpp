@@ -33,7 +33,6 @@ constexpr Run kRuns[] = {
     {75, 3, 4, {32, 32, 32, 32}, NumberFormat::kUint},
 };
 
-bool is_integer(NumberFormat n) { return n == NumberFormat::kUint || n == NumberFormat::kSint; }
 int64_t sign_extended(uint32_t value, unsigned bits) {
   return static_cast<int64_t>(static_cast<int32_t>(value << (32 - bits)) >> (32 - bits));
 }
@@ -132,6 +131,16 @@ BufferFormat buffer_format(uint32_t id) {
     return format;
   }
   return {};
+}
+
+uint32_t buffer_format_id(uint32_t components, uint32_t bits, NumberFormat number) {
+  for (const Run& run : kRuns) {
+    bool same = run.components == components;
+    for (unsigned n = 0; n < components && same; ++n) same = run.bits[n] == bits;
+    const int at = static_cast<int>(number) - static_cast<int>(run.first_number);
+    if (same && at >= 0 && at < run.count) return run.first + static_cast<uint32_t>(at);
+  }
+  return 0;
 }
 
 void unpack_format(const BufferFormat& format, const uint8_t* element, bool to_16_bits,

@@ -7,6 +7,9 @@
 namespace gfxgraph::emulator {
 
 enum class NumberFormat : uint8_t { kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint, kFloat };
+constexpr bool is_integer(NumberFormat n) {
+  return n == NumberFormat::kUint || n == NumberFormat::kSint;
+}
 
 struct BufferFormat {
   uint8_t components = 0;  // 0: no such format
@@ -15,6 +18,8 @@ struct BufferFormat {
   NumberFormat number = NumberFormat::kUint;
 };
 BufferFormat buffer_format(uint32_t id);
+// The number of the format with `components` of `bits` each; 0: there is none.
+uint32_t buffer_format_id(uint32_t components, uint32_t bits, NumberFormat number);
 
 // The components of an element: floats as binary32 bits (16-bit: as binary16), integers as
 // themselves. Components that the format lacks are 0, 0, 0, 1.

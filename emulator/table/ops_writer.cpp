@@ -210,6 +210,23 @@ void address_shape(const Row& row, Shape& s) {
   }
 }
 
+// The image instructions that the emulator runs; of the others the decoder knows the name only.
+// Registers for addresses and data depend on the dimension and DMASK (decode/image_operands.h).
+void image_shape(const Row& row, Shape& s) {
+  const std::string& m = row.mnemonic;
+  const bool store = m == "image_store" || m == "image_store_mip";
+  const bool plain = m == "image_load" || m == "image_load_mip" || m == "image_get_resinfo";
+  const bool samples = m == "image_sample" || m == "image_sample_l" || m == "image_sample_lz" ||
+                       m == "image_sample_d" || m == "image_sample_d_g16" || m == "image_gather4" ||
+                       m == "image_gather4_l" || m == "image_gather4_lz";
+  if (!store && !plain && !samples) return;
+  s.sdst = 8;
+  s.src = {4, store ? 4u : 0u, samples ? 4u : 0u};
+  s.dst = store ? 0 : 4;
+  s.flags = {"kSdstIsSource"};
+  if (m != "image_get_resinfo") s.flags.push_back(store ? "kStore" : "kLoad");
+}
+
 Shape shape_of(const Row& row) {
   Shape s;
   const std::string& e = row.encoding;
@@ -225,6 +242,8 @@ Shape shape_of(const Row& row) {
   } else if (e == "FLAT" || e == "GLOBAL" || e == "SCRATCH" || e == "MUBUF" || e == "MTBUF") {
     memory_flags(row.mnemonic, s);
     address_shape(row, s);
+  } else if (e == "MIMG") {
+    image_shape(row, s);
   } else if (e[0] == 'V') {
     vector_shape(row, s);
   }

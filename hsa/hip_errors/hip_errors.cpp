@@ -255,10 +255,15 @@ hipError_t call_hipStreamAddCallback_spt(hipStream_t stream, hipStreamCallback_t
   return add_callback(kRow_hipStreamAddCallback_spt, stream, function, data, flags);
 }
 
-// ---- attributes that HIP derives wrongly from the agent -----------------------------------------
+// ---- attributes that recording changes ----------------------------------------------------------
 
-// HIP derives the attribute from an HSA bit without which it rejects hipMallocPitch, although
-// pitched memory is unrelated to images (hsa/api_agent.cpp). All versions use this number.
+// The recorder does not record arrays and textures: a program that asks before it uses them is told
+// that there are none, so that its trace stays complete. All versions use this number.
+bool is_recorded() {
+  static const bool recorded = preload::call_dlsym(preload::system_dlsym(), RTLD_DEFAULT,
+                                                   "gfxgraph_recorder_mark") != nullptr;
+  return recorded;
+}
 static_assert(hipDeviceAttributeImageSupport == 10014);
 
 hipError_t call_hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device) {
@@ -266,7 +271,8 @@ hipError_t call_hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute
   if (real == nullptr) return hipErrorNotSupported;
   const hipError_t result =
       reinterpret_cast<decltype(&::hipDeviceGetAttribute)>(real)(value, attribute, device);
-  if (result == hipSuccess && attribute == hipDeviceAttributeImageSupport && find_agent())
+  if (result == hipSuccess && attribute == hipDeviceAttributeImageSupport && find_agent() &&
+      is_recorded())
     *value = 0;
   return result;
 }

@@ -112,9 +112,10 @@ void let_go(const gfxgraph::Trace& trace, gfxgraph_mode_t mode, const char* name
 
 constexpr unsigned kHalfCount = 64;
 
-__global__ void grow(const unsigned* weights, unsigned* state) {
-  state[threadIdx.x] = 2 * state[threadIdx.x] + weights[threadIdx.x];
+__global__ void grow(const unsigned* weights, unsigned* state, unsigned factor) {
+  state[threadIdx.x] = 2 * state[threadIdx.x] + factor * weights[threadIdx.x];
 }
+constexpr unsigned kFactorOffset = 16;
 
 // The recorded program of side_by_side(): two ranges that share what they only read.
 int record_halves() {
@@ -129,7 +130,7 @@ int record_halves() {
   HIP_CHECK(hipDeviceSynchronize());
   for (unsigned* const state : states) {
     gfxgraph_range_begin("half");
-    grow<<<1, kHalfCount>>>(weights, state);
+    grow<<<1, kHalfCount>>>(weights, state, 1);
     HIP_CHECK(hipMemcpy(result, state, sizeof(result), hipMemcpyDeviceToHost));
     gfxgraph_range_end("half");
   }
@@ -163,7 +164,6 @@ void side_by_side(const gfxgraph::Trace& halves, gfxgraph_mode_t mode, const cha
   gfxgraph::Step again(session, halves.find_range("half#0"), options);
   const hipStream_t held = make_stream(hipStreamNonBlocking);
   const hipStream_t free = make_stream(hipStreamNonBlocking);
-  unsigned expected = 0;
   // Eager mode waits for what its stream holds, and begins then.
   if (mode != GFXGRAPH_MODE_EAGER) {
     Endless before(held);
@@ -175,30 +175,45 @@ void side_by_side(const gfxgraph::Trace& halves, gfxgraph_mode_t mode, const cha
             "steps that write the same memory ran side by side", name);
     before.end();
     require(gave(first, 1), "the first step gave something else", name);
-    expected = 1;
-  }
-  // Launches that mix in the runtime do so in one of ten rounds.
-  for (int round = 0; round < 40; ++round) {
-    std::thread other([&] {
-      for (int run = 0; run < 20; ++run) {
-        second.run(free);
-        second.wait();
-      }
-    });
-    for (int run = 0; run < 20; ++run) {
-      first.run(held);
-      first.wait();
-    }
-    other.join();
-    for (int run = 0; run < 20; ++run) expected = 2 * expected + 1;
-    require(gave(first, expected) && gave(second, expected), "differ from two threads", name);
-    for (const uint64_t state : {2, 3})
-      HIP_CHECK(hipMemset(session.address(state), 0, kHalfCount * sizeof(unsigned)));
-    HIP_CHECK(hipDeviceSynchronize());
-    expected = 0;
   }
   HIP_CHECK(hipStreamDestroy(held));
   HIP_CHECK(hipStreamDestroy(free));
+}
+
+// Two steps that launch the same kernel from two threads, with values that change or stay. Calls that
+// mix in the runtime do so in one of ten rounds.
+void from_two_threads(const gfxgraph::Trace& halves, gfxgraph_mode_t mode, gfxgraph_mode_t other_mode,
+                      bool changes, const char* name) {
+  gfxgraph::Session session(halves);
+  gfxgraph_step_options_t options = gfxgraph_step_options_default();
+  options.keep_memory = 1;
+  options.mode = mode;
+  gfxgraph::Step first(session, halves.find_range("half#0"), options);
+  options.mode = other_mode;
+  gfxgraph::Step second(session, halves.find_range("half#1"), options);
+  const hipStream_t streams[2] = {make_stream(hipStreamNonBlocking), make_stream(hipStreamNonBlocking)};
+  for (int round = 0; round < 40; ++round) {
+    unsigned expected[2] = {};
+    const auto run = [&](gfxgraph::Step& step, unsigned which) {
+      for (unsigned i = 0; i < 20; ++i) {
+        // Now and then the same value again.
+        const unsigned factor = changes ? (i + which) / 3 * 3 + round : 1;
+        if (changes) step.set_argument(which, kFactorOffset, factor);
+        step.run(streams[which]);
+        if (i % 4 != 3) step.wait();
+        expected[which] = 2 * expected[which] + factor;
+      }
+      step.wait();
+    };
+    std::thread other([&] { run(second, 1); });
+    run(first, 0);
+    other.join();
+    require(gave(first, expected[0]) && gave(second, expected[1]), "differ from two threads", name);
+    for (const uint64_t state : {2, 3})
+      HIP_CHECK(hipMemset(session.address(state), 0, kHalfCount * sizeof(unsigned)));
+    HIP_CHECK(hipDeviceSynchronize());
+  }
+  for (const hipStream_t stream : streams) HIP_CHECK(hipStreamDestroy(stream));
 }
 
 __global__ void set(unsigned* state, unsigned value) { state[threadIdx.x] = value; }
@@ -277,8 +292,13 @@ int main(int argc, char** argv) {
       beside_others(trace, mode, name);
       let_go(trace, mode, name);
       side_by_side(halves, mode, name);
+      for (const bool changes : {false, true}) from_two_threads(halves, mode, mode, changes, name);
       in_order(halves, mode, name);
       on_a_capturing_stream(trace, mode, name);
+    }
+    for (const bool changes : {false, true}) {
+      from_two_threads(halves, GFXGRAPH_MODE_GRAPH, GFXGRAPH_MODE_BATCH, changes, "graph and batch");
+      from_two_threads(halves, GFXGRAPH_MODE_GRAPH, GFXGRAPH_MODE_EAGER, changes, "graph and eager");
     }
   } catch (const std::exception& error) {
     std::printf("%s\n", error.what());

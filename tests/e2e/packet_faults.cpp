@@ -5,6 +5,8 @@
 // packet_faults TRACE reset: the same where the device is reset while runs are in flight.
 // packet_faults TRACE stream: the caller's stream is destroyed before the fence behind a run.
 // packet_faults TRACE ring: copies through a staging ring that is small enough to be needed.
+// packet_faults TRACE values: graph mode, which keeps arguments that change in memory of HSA
+// (values.hip).
 // packet_faults TRACE order|scopes: what packets say of their order, on an agent that reverses it
 // where they allow it ($GFXGRAPH_PACKET_ORDER).
 #include <dlfcn.h>
@@ -20,11 +22,13 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/device.h"
 #include "format/reader.h"
 #include "replayer/hsa_library.h"
 #include "replayer/step.h"
+#include "tests/support/must.h"
 
 namespace {
 
@@ -122,14 +126,7 @@ void* find(void* handle, const char* name) {
 void require(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
 }
-template <typename Value>
-Value must(Result<Value> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
-void must(const Result<void>& result) {
-  if (!result) throw std::runtime_error(result.error().message);
-}
+using testing::must;
 
 class Test {
  public:
@@ -189,6 +186,40 @@ class Test {
     if (stays) replays(*step(session, Mode::kBatch), "batch behind call " + std::to_string(n));
     replays(*step(session, Mode::kPackets), "packets behind call " + std::to_string(n));
     return {failed_call, while_prepared};
+  }
+
+  // Each call that can fail does, once or from then on. Then arguments stay in the graph's nodes.
+  int values_change() {
+    fail_at = 0;
+    const std::vector<std::byte> expected = changed(Mode::kBatch, library_);
+    for (int n = 1;; ++n) {
+      for (const bool stays : {false, true}) {
+        const auto library = must(HipLibrary::load(0, &find));  // it has not made its trial
+        calls = 0;
+        failed = false;
+        for_good = stays;
+        fail_at = n;
+        const std::vector<std::byte> got = changed(Mode::kGraph, library);
+        fail_at = 0;
+        require(got == expected, "graph: differs behind call " + std::to_string(n));
+        if (!failed) return n - 1;
+      }
+    }
+  }
+
+  // What 20 runs with other values leave in the first buffer.
+  std::vector<std::byte> changed(Mode mode, const std::shared_ptr<const HipLibrary>& library) {
+    LoadOptions options;
+    options.mode = mode;
+    const auto step = must(Step::load(program_, library, options));
+    for (uint32_t run = 0; run < 20; ++run) {
+      must(step->set_kernarg(0, sizeof(uint64_t), std::as_bytes(std::span(&run, 1))));
+      must(step->run());
+      must(step->wait());
+    }
+    std::vector<std::byte> bytes(program_->allocations()[0].extent_bytes);
+    must(step->instance().memory().read(1, 0, bytes));
+    return bytes;
   }
 
   // `begins`: the packets are complete when the error comes; else they never begin.
@@ -361,6 +392,10 @@ int main(int argc, char** argv) {
     if (what == "order") test.in_order();
     if (what == "reset") test.device_is_reset(argc > 3 ? Mode::kBatch : Mode::kPackets);
     if (what == "scopes") test.without_scopes();
+    if (what == "values") {
+      const int count = test.values_change();
+      require(count > 20, "only " + std::to_string(count) + " calls");
+    }
     if (what == "stream") test.stream_is_destroyed(false);
     if (what == "stream") test.stream_is_destroyed(true);
     if (!what.empty()) {

@@ -20,6 +20,7 @@
 #include "format/reader.h"
 #include "replayer/hsa_library.h"
 #include "replayer/step.h"
+#include "tests/support/must.h"
 
 namespace {
 
@@ -53,14 +54,7 @@ void* find(void* handle, const char* name) {
 void require(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
 }
-template <typename Value>
-Value must(Result<Value> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
-void must(const Result<void>& result) {
-  if (!result) throw std::runtime_error(result.error().message);
-}
+using testing::must;
 
 uint64_t write_index(const hsa_abi::Queue* queue) {
   using Load = uint64_t (*)(const hsa_abi::Queue*);

@@ -187,9 +187,19 @@ def packet_faults(build, scratch):
     run(build.record(trace, build.samples / "streams_events"))
     plain = scratch / "plain.gfxg"
     run(build.record(plain, build.samples / "saxpy"))
-    for words in ((trace,), (trace, "reset"), (trace, "stream"), (plain, "ring")):
+    values = scratch / "values.gfxg"
+    run(build.record(values, build.root / "tests" / "e2e" / "values"))
+    for words in ((trace,), (trace, "reset"), (trace, "stream"), (plain, "ring"), (values, "values")):
         done = run([build.root / "tests" / "packet_faults", *words], expect={0, 1})
         require("packet_faults: PASS" in done.stdout, f"{words}: {done.stdout}{done.stderr}")
+
+
+def changing_values(build, scratch):
+    """Graph mode leaves the bytes of batch mode, whatever changes between runs, in memory of the library and in flight."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.root / "tests" / "e2e" / "values"))
+    done = run([build.root / "tests" / "changing_values", trace], expect={0, 1})
+    require("changing_values: PASS" in done.stdout, done.stdout + done.stderr)
 
 
 def packet_order(build, scratch):
@@ -216,4 +226,4 @@ def packets_like_hip(build, scratch):
 
 
 if __name__ == "__main__":
-    main({"packet_faults": packet_faults, "packet_order": packet_order, "packets_like_hip": packets_like_hip, "continues": continues, "settings": settings, "period": period, "terminal": terminal, "progress": progress, "in_flight": in_flight})
+    main({"changing_values": changing_values, "packet_faults": packet_faults, "packet_order": packet_order, "packets_like_hip": packets_like_hip, "continues": continues, "settings": settings, "period": period, "terminal": terminal, "progress": progress, "in_flight": in_flight})

@@ -119,7 +119,10 @@ bool write(std::FILE* out) {
       "swizzled buffer; ds_wrxchg2 whose first result is its second operand; clamp where the "
       "result is neither a float nor\n"
       "that of a saturating instruction; signs of integers; v_swap_b32 with a source that is no "
-      "VGPR; subvector loops in\nwave32; messages other than MSG_INTERRUPT;\n"
+      "VGPR; images that are not linear, or have mip levels, cube maps and multisampling, A16, "
+      "LWE, "
+      "anisotropic filters, a\nlinear filter on integers; subvector loops in wave32; messages "
+      "other than MSG_INTERRUPT;\n"
       "hardware registers other than MODE, STATUS, TRAPSTS, HW_ID, IB_STS, SH_MEM_BASES, "
       "FLAT_SCR, XNACK_MASK, SHADER_CYCLES.\n\n"
       "Tested by: vector_random_test compares random operands, edge values, modifiers, SDWA, "
@@ -132,7 +135,8 @@ bool write(std::FILE* out) {
       "measures the distance from\n"
       "MPFR's values; llvm_folding_test compares with LLVM's constant folding. "
       "vector_lane_test, scalar_test,\n"
-      "scalar_control_test and buffer_format_test have cases by hand. Whole compiled kernels "
+      "scalar_control_test, buffer_format_test and image_test have cases by hand. Whole compiled "
+      "kernels "
       "run in wave32 and wave64.\n\n"
       "| mnemonic | encodings | runs | accuracy | tested by |\n|---|---|---|---|---|\n",
       rows, done, complete, entries.size());

@@ -181,6 +181,7 @@ const char* how_memory_tested(const std::string& mnemonic) {
   if (m.starts_with("s_load") || m.starts_with("s_buffer_load") || m.find("addtid") != m.npos)
     return "memory_row_test";
   if (m.find("_format_") != m.npos) return "buffer_format_test";
+  if (m.starts_with("image_")) return "image_test";
   static const std::set<std::string_view> others = {
       "ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32", "ds_append",
       "ds_consume",      "ds_nop",         "buffer_gl0_inv", "buffer_gl1_inv",

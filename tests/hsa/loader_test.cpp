@@ -292,7 +292,7 @@ TEST_F(LoaderTest, LoaderExtension) {
   EXPECT_NE(
       hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 2, sizeof(table), &table),
       HSA_STATUS_SUCCESS);
-  EXPECT_NE(hsa_system_get_major_extension_table(HSA_EXTENSION_IMAGES, 1, sizeof(table), &table),
+  EXPECT_NE(hsa_system_get_major_extension_table(HSA_EXTENSION_FINALIZER, 1, sizeof(table), &table),
             HSA_STATUS_SUCCESS);
   hsa_executable_t executable{};
   ASSERT_EQ(load(elf_, &executable), HSA_STATUS_SUCCESS);

@@ -241,7 +241,7 @@ static void unsupported() {
   CHECK(hipTexRefSetFlags(&texture, HIP_TRSF_READ_AS_INTEGER));
   CHECK(hipMemset(data, 1, 4));
   // Refused by the software agent: nothing changes.
-  expect(hipMallocArray(&array, &format, 16, 1, 0) != hipSuccess, "refused call");
+  expect(hipMallocArray(&array, &format, 0, 1, 0) != hipSuccess, "refused call");
 }
 
 // HIP 5.2 reports the status of the thread's last call: what the recorder does must not show.
