@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "codeobj/elf_image_internal.h"
 #include "codeobj/function_at.h"
+#include "codeobj/inline_stack.h"
 #include "codeobj/metadata_internal.h"
 #include "codeobj/relocate.h"
 #include "codeobj/source_lines_internal.h"
@@ -112,6 +113,10 @@ class ParsedCodeObject final : public CodeObject {
 
   std::optional<SourceLocation> source_location(uint64_t address) const override {
     return lines_.find(bytes_, address);
+  }
+  std::vector<SourceLocation> inline_stack(uint64_t address) const {
+    constexpr size_t kMostFrames = 256;
+    return lines_.find_stack(bytes_, address, kMostFrames);
   }
 
  private:
@@ -326,6 +331,13 @@ const Argument* Kernel::find_hidden(std::string_view value_kind) const {
     if (argument.value_kind == value_kind) return &argument;
   }
   return nullptr;
+}
+
+std::vector<SourceLocation> inline_stack(const CodeObject& code, uint64_t address) {
+  if (const auto* const parsed = dynamic_cast<const ParsedCodeObject*>(&code))
+    return parsed->inline_stack(address);
+  const std::optional<SourceLocation> location = code.source_location(address);
+  return location ? std::vector<SourceLocation>{*location} : std::vector<SourceLocation>();
 }
 
 std::string function_at(const CodeObject& code, uint64_t address) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 
@@ -15,7 +16,8 @@ constexpr uint32_t kMaxDepth = 1 << 12;
 constexpr uint64_t kTagInlinedSubroutine = 0x1d, kTagSubprogram = 0x2e;
 constexpr uint64_t kAtName = 0x03, kAtStmtList = 0x10, kAtLowPc = 0x11, kAtHighPc = 0x12,
                    kAtCompDir = 0x1b, kAtAbstractOrigin = 0x31, kAtSpecification = 0x47,
-                   kAtRanges = 0x55, kAtLinkageName = 0x6e, kAtStrOffsetsBase = 0x72,
+                   kAtRanges = 0x55, kAtLinkageName = 0x6e, kAtCallColumn = 0x57,
+                   kAtCallFile = 0x58, kAtCallLine = 0x59, kAtStrOffsetsBase = 0x72,
                    kAtAddrBase = 0x73, kAtRnglistsBase = 0x74;
 
 struct Attribute {
@@ -64,6 +66,7 @@ struct Unit {
   uint64_t str_offsets_base = 8;
   uint64_t addr_base = 8;
   uint64_t rnglists_base = 12;
+  uint64_t line_table = ~uint64_t{0};  // there is none
 };
 
 struct Value {
@@ -165,6 +168,7 @@ class Reader {
     Value low, high, ranges, name, linkage_name;
     bool has_low = false, has_high = false, has_ranges = false, high_is_address = false;
     uint64_t origin = 0;
+    DwarfCall call;
   };
 
   void read_unit(DwarfCursor& cursor) {
@@ -204,6 +208,10 @@ class Reader {
       const uint64_t tag = abbreviation->second.tag;
       if (first && entry.has_low) unit_.low_pc = address(entry.low);
       if (tag == kTagSubprogram || tag == kTagInlinedSubroutine) add_function(entry, depth);
+      if (tag == kTagInlinedSubroutine) {
+        entry.call.line_table = unit_.line_table;
+        functions_.calls[entry.offset] = entry.call;
+      }
       first = false;
       if (abbreviation->second.children && ++depth > kMaxDepth) return;
       if (depth == 0) return;
@@ -238,12 +246,18 @@ class Reader {
         case kAtSpecification:
           if (value->kind == Value::Kind::kReference) entry.origin = value->number;
           break;
+        case kAtCallFile: entry.call.file = value->number; break;
+        case kAtCallLine: entry.call.line = static_cast<uint32_t>(value->number); break;
+        case kAtCallColumn: entry.call.column = static_cast<uint32_t>(value->number); break;
         default: break;
       }
     }
     if (root) {
       const std::string_view directory = text(directory_);
-      if (has_line_table_) functions_.directories[line_table_] = directory;
+      if (has_line_table_) {
+        functions_.directories[line_table_] = directory;
+        unit_.line_table = line_table_;
+      }
       has_line_table_ = false;
       directory_ = {};
     }
@@ -404,15 +418,26 @@ DwarfFunctions read_dwarf_functions(const DwarfSections& sections) {
   return functions;
 }
 
-std::string_view DwarfFunctions::name_at(uint64_t address) const {
-  const DwarfRange* best = nullptr;
-  for (const DwarfRange& range : ranges) {
-    if (address < range.low || address >= range.high) continue;
-    if (best == nullptr || range.depth > best->depth) best = &range;
-  }
-  if (best == nullptr) return {};
-  const auto name = names.find(best->entry);
+std::string_view DwarfFunctions::name_of(const DwarfRange& range) const {
+  const auto name = names.find(range.entry);
   return name == names.end() ? std::string_view() : name->second;
+}
+
+std::vector<const DwarfRange*> DwarfFunctions::frames_at(uint64_t address, size_t most) const {
+  std::vector<const DwarfRange*> frames;
+  for (const DwarfRange& range : ranges)
+    if (address >= range.low && address < range.high) frames.push_back(&range);
+  std::ranges::stable_sort(frames, std::ranges::greater(), &DwarfRange::depth);
+  // Of two entries at one depth, which only damaged information has, the first one counts. A
+  // subprogram is not inlined into what contains its entry.
+  size_t kept = 0;
+  for (const DwarfRange* const frame : frames) {
+    if (kept != 0 && frame->depth == frames[kept - 1]->depth) continue;
+    frames[kept++] = frame;
+    if (!calls.contains(frame->entry) || kept == most) break;
+  }
+  frames.resize(kept);
+  return frames;
 }
 
 }  // namespace gfxgraph::codeobj::internal

@@ -77,14 +77,28 @@ struct DwarfRange {
   uint64_t entry = 0;  // offset in .debug_info
 };
 
+// Where an inlined subroutine was called; numbers of 0 are unknown.
+struct DwarfCall {
+  uint64_t line_table = 0;  // of the unit, whose files `file` numbers
+  uint64_t file = 0;
+  uint32_t line = 0;
+  uint32_t column = 0;
+};
+
 struct DwarfFunctions {
   std::vector<DwarfRange> ranges;
   // Linkage name, else plain name, of an entry; references to other entries are resolved.
   std::map<uint64_t, std::string_view> names;
   // Compile directory by offset of the unit's line table.
   std::map<uint64_t, std::string_view> directories;
+  // Of the entries of inlined subroutines.
+  std::map<uint64_t, DwarfCall> calls;
 
-  std::string_view name_at(uint64_t address) const;
+  // The name of a range's entry; "": unknown.
+  std::string_view name_of(const DwarfRange& range) const;
+  // The function that contains the address first as it was inlined, then the one into which it was,
+  // and so on; the last one is a subprogram unless there are more than `most`.
+  std::vector<const DwarfRange*> frames_at(uint64_t address, size_t most) const;
 };
 
 // Skips damaged units from the damage on.
@@ -108,8 +122,12 @@ struct DwarfSequence {
 struct DwarfLines {
   std::vector<std::string> files;
   std::vector<DwarfSequence> sequences;  // by low address
+  // Of each line table, by its offset: indices into `files` by the numbers that its unit uses.
+  std::map<uint64_t, std::vector<uint32_t>> numbered;
 
   const DwarfRow* find(uint64_t address) const;
+  // Null: the table has no such file.
+  const std::string* file_of(uint64_t line_table, uint64_t number) const;
 };
 
 DwarfLines read_dwarf_lines(const DwarfSections& sections,

@@ -90,12 +90,15 @@ class Reader {
   void run() {
     DwarfCursor section(sections_.line);
     while (!section.at_end()) {
-      const auto directory = directories_.find(section.offset());
+      const uint64_t offset = section.offset();
+      const auto directory = directories_.find(offset);
       directory_ = directory == directories_.end() ? std::string_view() : directory->second;
       Program program;
       DwarfCursor unit = section.unit(program.wide);
       if (section.failed()) return;
-      if (read_header(unit, program)) run_program(unit, program);
+      if (!read_header(unit, program)) continue;
+      run_program(unit, program);
+      lines_.numbered.emplace(offset, std::move(program.files));
     }
   }
 
@@ -275,6 +278,12 @@ const DwarfRow* DwarfLines::find(uint64_t address) const {
     return &*(row - 1);
   }
   return nullptr;
+}
+
+const std::string* DwarfLines::file_of(uint64_t line_table, uint64_t number) const {
+  const auto table = numbered.find(line_table);
+  if (table == numbered.end() || number >= table->second.size()) return nullptr;
+  return &files[table->second[number]];
 }
 
 }  // namespace gfxgraph::codeobj::internal

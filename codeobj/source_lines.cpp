@@ -43,6 +43,11 @@ ByteSpan* member_for(DwarfSections& sections, std::string_view name) {
   return nullptr;
 }
 
+// The demangler recurses: names longer than any compiler emits are returned mangled.
+std::string readable(std::string_view name) {
+  return name.size() <= kMaxMangledBytes ? llvm::demangle(name) : std::string(name);
+}
+
 }  // namespace
 
 struct SourceLines::State {
@@ -75,22 +80,40 @@ SourceLines::~SourceLines() = default;
 
 std::optional<SourceLocation> SourceLines::find(std::span<const std::byte> file,
                                                 uint64_t address) const {
+  std::vector<SourceLocation> stack = find_stack(file, address, 1);
+  if (stack.empty()) return std::nullopt;
+  return std::move(stack.front());
+}
+
+std::vector<SourceLocation> SourceLines::find_stack(std::span<const std::byte> file,
+                                                    uint64_t address, size_t most_frames) const {
   const std::lock_guard lock(mutex_);
   if (!state_) {
     state_ = std::make_unique<State>();
     state_->read(file);
   }
   const DwarfRow* const row = state_->lines.find(address);
-  if (row == nullptr || row->line == 0) return std::nullopt;
-  SourceLocation location;
-  location.file = state_->lines.files[row->file];
-  location.line = row->line;
-  location.column = row->column;
-  const std::string_view function = state_->functions.name_at(address);
-  // The demangler recurses: names longer than any compiler emits are returned mangled.
-  location.function =
-      function.size() <= kMaxMangledBytes ? llvm::demangle(function) : std::string(function);
-  return location;
+  if (row == nullptr || row->line == 0) return {};
+  std::vector<SourceLocation> stack(1);
+  stack.front().file = state_->lines.files[row->file];
+  stack.front().line = row->line;
+  stack.front().column = row->column;
+  const DwarfFunctions& functions = state_->functions;
+  const std::vector<const DwarfRange*> frames = functions.frames_at(address, most_frames);
+  for (size_t n = 0; n < frames.size(); ++n) {
+    if (n != 0) {
+      SourceLocation& caller = stack.emplace_back();
+      const DwarfCall& call = functions.calls.at(frames[n - 1]->entry);
+      const std::string* const path = state_->lines.file_of(call.line_table, call.file);
+      if (path != nullptr && call.line != 0) {
+        caller.file = *path;
+        caller.line = call.line;
+        caller.column = call.column;
+      }
+    }
+    stack.back().function = readable(functions.name_of(*frames[n]));
+  }
+  return stack;
 }
 
 }  // namespace gfxgraph::codeobj::internal

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "codeobj/code_object.h"
 #include "codeobj/elf_image_internal.h"
@@ -18,6 +19,9 @@ class SourceLines {
   ~SourceLines();
   // The bytes of `file` must outlive this object and be the same in every call.
   std::optional<SourceLocation> find(std::span<const std::byte> file, uint64_t address) const;
+  // inline_stack.h, at most that many.
+  std::vector<SourceLocation> find_stack(std::span<const std::byte> file, uint64_t address,
+                                         size_t most_frames) const;
 
  private:
   struct State;

@@ -26,16 +26,14 @@ bool is_known(const KnownFinding& known, const Finding& finding) {
   return known.file == finding.source->file && known.line == finding.source->line;
 }
 
-}  // namespace
-
-Result<std::vector<KnownFinding>> parse_baseline(std::string_view text, const std::string& name) {
-  const Json report = Json::parse(text, nullptr, false);
-  const auto findings = report.is_object() ? report.find("findings") : report.end();
-  if (!report.is_object() || text_of(report, "schema") != "gfxgraph-check/1" ||
-      findings == report.end() || !findings->is_array())
-    return fail(Status::kInvalidArgument,
-                name + ": not a report of gfxgraph check --format json; write one with -o");
-  std::vector<KnownFinding> result;
+// False: it is not the report of one trace.
+bool append_findings(const Json& report, const std::string& name,
+                     std::vector<KnownFinding>& result) {
+  if (!report.is_object()) return false;
+  const auto findings = report.find("findings");
+  if (text_of(report, "schema") != "gfxgraph-check/1" || findings == report.end() ||
+      !findings->is_array())
+    return false;
   for (const Json& one : *findings) {
     if (!one.is_object()) continue;
     const std::optional<FindingClass> found = find_class(text_of(one, "class"));
@@ -51,7 +49,25 @@ Result<std::vector<KnownFinding>> parse_baseline(std::string_view text, const st
     known.report = name;
     result.push_back(std::move(known));
   }
-  return result;
+  return true;
+}
+
+}  // namespace
+
+Result<std::vector<KnownFinding>> parse_baseline(std::string_view text, const std::string& name) {
+  const Json report = Json::parse(text, nullptr, false);
+  std::vector<KnownFinding> result;
+  bool is_report = report.is_object() && append_findings(report, name, result);
+  if (report.is_object() && text_of(report, "schema") == "gfxgraph-check-traces/1") {
+    const auto traces = report.find("traces");
+    is_report = traces != report.end() && traces->is_array();
+    // A trace that was not checked has no findings.
+    if (is_report)
+      for (const Json& trace : *traces) append_findings(trace, name, result);
+  }
+  if (is_report) return result;
+  return fail(Status::kInvalidArgument,
+              name + ": not a report of gfxgraph check --format json; write one with -o");
 }
 
 void apply_baseline(const std::vector<KnownFinding>& known, Report& report) {

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "codeobj/inline_stack.h"
 #include "lanecheck/budget_engine.h"
 #include "lanecheck/call_sites.h"
+#include "lanecheck/code_window.h"
 #include "lanecheck/deep_observer.h"
 #include "lanecheck/device_memory.h"
 #include "lanecheck/grouping.h"
@@ -404,8 +407,12 @@ class TraceCheck {
   }
 
   void finish() {
+    // Kernels with the same name may come from several objects.
+    std::map<std::tuple<std::string, uint64_t>, const codeobj::CodeObject*> objects;
     for (const auto& [key, site] : sites_.all()) {
-      report_.findings.push_back(make_finding(key, site));
+      const Finding& finding = report_.findings.emplace_back(make_finding(key, site));
+      if (const LoadedCode* const code = find_code(code_, key.pc))
+        objects.try_emplace({finding.kernel, finding.code_address}, code->object.get());
     }
     group_by_line(report_.findings);
     std::stable_sort(report_.findings.begin(), report_.findings.end(),
@@ -414,7 +421,14 @@ class TraceCheck {
                               std::tuple(-static_cast<int>(b.severity), b.launch, b.code_address);
                      });
     const CallSites calls(trace_);
+    CodeWindows windows;
     for (const Finding& finding : report_.findings) {
+      FindingPlace& place = report_.places.emplace_back();
+      const auto object = objects.find({finding.kernel, finding.code_address});
+      if (object != objects.end()) {
+        place.inline_stack = codeobj::inline_stack(*object->second, finding.code_address);
+        place.code = windows.around(*object->second, finding.code_address);
+      }
       report_.calls.push_back(
           {calls.of_event(finding.event_sequence),
            finding.nearest ? calls.of_allocation(finding.nearest->allocation) : std::string()});

@@ -69,11 +69,31 @@ struct FindingCalls {
   std::string allocated_by;  // of the buffer that it is nearest to: "load_model+0x2c#3"
 };
 
+// An instruction near a finding.
+struct CodeLine {
+  uint64_t code_address = 0;  // ELF virtual address
+  std::string text;           // as llvm-objdump prints it
+  enum class Role : uint8_t {
+    kNone,
+    kAddress,  // computes a part of the address
+    kFinding,  // the finding is here
+  };
+  Role role = Role::kNone;
+  bool follows = false;  // the line before it is the instruction in front of it
+};
+
+// Where a finding's instruction is; both may be empty.
+struct FindingPlace {
+  std::vector<codeobj::SourceLocation> inline_stack;  // innermost first
+  std::vector<CodeLine> code;                         // in order of address
+};
+
 struct Report {
   static constexpr size_t kMaxFailed = 1000;
   ToolSet tools = kDefaultTools;
   std::vector<Finding> findings;     // errors first, then by first launch and code address
   std::vector<FindingCalls> calls;   // of each finding
+  std::vector<FindingPlace> places;  // of each finding
   std::vector<FailedLaunch> failed;  // the first kMaxFailed
   uint64_t failed_launches = 0;      // all of them
   std::optional<Stop> stopped;
@@ -99,10 +119,24 @@ struct Report {
 // A spent budget is not an error: the report contains the place where the check stopped.
 Result<Report> check_trace(const format::Trace& trace, const CheckOptions& options = {});
 
+// One of several traces that are checked together.
+struct TraceReport {
+  std::string name;
+  std::optional<Report> report;
+  std::string error;  // why there is no report
+};
+// One document for all. Of a single trace that could be checked it is the same as of the functions
+// below.
+std::string render_sarif(const std::vector<TraceReport>& traces);
+std::string render_text(const std::vector<TraceReport>& traces, bool with_code);
+std::string render_json(const std::vector<TraceReport>& traces);
+
 // Static Analysis Results Interchange Format 2.1.0, for viewers of code review tools.
 std::string render_sarif(const Report& report, const std::string& trace_name);
 // For people, in the style of compilers; `trace_name` leads each line. Ends with a summary line.
-std::string render_text(const Report& report, const std::string& trace_name);
+// `with_code`: with the instructions around each finding.
+std::string render_text(const Report& report, const std::string& trace_name,
+                        bool with_code = false);
 // docs/check.md, "JSON".
 std::string render_json(const Report& report, const std::string& trace_name);
 

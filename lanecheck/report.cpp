@@ -71,23 +71,44 @@ bool of_inactive_lanes(const Finding& finding) {
   return class_text(finding.finding_class).tool == Tool::kLanes;
 }
 
+void append_source(std::string& out, const char* how, const codeobj::SourceLocation& source) {
+  append(out, "    {} ", how);
+  if (source.line == 0)
+    out += "an unknown line";
+  else
+    append(out, "{}:{}", source.file, source.line);
+  if (source.line != 0 && source.column != 0) append(out, ":{}", source.column);
+  if (!source.function.empty()) append(out, " in {}", source.function);
+  out += '\n';
+}
+
 std::string place_text(const Finding& finding) {
   return fmt::format("launch {}, workgroup ({},{},{}) wave {}", finding.launch,
                      finding.workgroup[0], finding.workgroup[1], finding.workgroup[2],
                      finding.wave);
 }
 
-void render_finding(const Finding& finding, const FindingCalls& calls,
-                    const std::string& trace_name, std::string& out) {
+void append_code(std::string& out, const std::vector<CodeLine>& code) {
+  for (const CodeLine& line : code) {
+    if (!line.follows && &line != &code.front()) out += "          ...\n";
+    const char mark = line.role == CodeLine::Role::kFinding   ? '>'
+                      : line.role == CodeLine::Role::kAddress ? '*'
+                                                              : ' ';
+    append(out, "    {} {:#8x}  {}\n", mark, line.code_address, line.text);
+  }
+}
+
+void render_finding(const Finding& finding, const FindingCalls& calls, const FindingPlace& place,
+                    const std::string& trace_name, bool with_code, std::string& out) {
   append(out, "{}: {} {}: kernel {}, pc {:#x} {}: ", trace_name, severity_name(finding.severity),
          class_text(finding.finding_class).code, readable_name(finding.kernel),
          finding.code_address, finding.mnemonic);
   out += describe(finding);
   out += '\n';
   if (finding.source) {
-    append(out, "    at {}:{}", finding.source->file, finding.source->line);
-    if (!finding.source->function.empty()) append(out, " in {}", finding.source->function);
-    out += '\n';
+    append_source(out, "at", *finding.source);
+    for (size_t n = 1; n < place.inline_stack.size(); ++n)
+      append_source(out, "inlined at", place.inline_stack[n]);
   } else {
     out += "    at an unknown line: compile the kernel with -g\n";
   }
@@ -99,6 +120,7 @@ void render_finding(const Finding& finding, const FindingCalls& calls,
   if (!calls.launched_by.empty()) append(out, "    launched by {}\n", calls.launched_by);
   if (!calls.allocated_by.empty())
     append(out, "    {} allocated by {}\n", finding.nearest->name, calls.allocated_by);
+  if (with_code) append_code(out, place.code);
   append(out, "    fix: {}\n", class_text(finding.finding_class).fix);
 }
 
@@ -121,12 +143,13 @@ std::string describe(const Finding& finding) {
   return out;
 }
 
-std::string render_text(const Report& report, const std::string& trace_name) {
+std::string render_text(const Report& report, const std::string& trace_name, bool with_code) {
   std::string out;
   for (size_t n = 0; n < report.findings.size(); ++n) {
     if (!report.findings[n].suppressed_by.empty()) continue;
     const FindingCalls calls = n < report.calls.size() ? report.calls[n] : FindingCalls();
-    render_finding(report.findings[n], calls, trace_name, out);
+    const FindingPlace place = n < report.places.size() ? report.places[n] : FindingPlace();
+    render_finding(report.findings[n], calls, place, trace_name, with_code, out);
   }
   for (const FailedLaunch& failed : report.failed) {
     if (failed.finding) {
@@ -173,6 +196,28 @@ std::string render_text(const Report& report, const std::string& trace_name) {
          plural(report.count(Severity::kWarning), "warning"),
          plural(report.count(Severity::kNote), "note"), report.buffers_equal,
          report.buffers_compared);
+  return out;
+}
+
+std::string render_text(const std::vector<TraceReport>& traces, bool with_code) {
+  std::string out;
+  uint64_t unchecked = 0, errors = 0, warnings = 0, notes = 0;
+  for (const TraceReport& trace : traces) {
+    if (!trace.report) {
+      append(out, "{}: not checked: ", trace.name);
+      append_message(out, trace.error, false);
+      ++unchecked;
+      continue;
+    }
+    out += render_text(*trace.report, trace.name, with_code);
+    errors += trace.report->count(Severity::kError);
+    warnings += trace.report->count(Severity::kWarning);
+    notes += trace.report->count(Severity::kNote);
+  }
+  if (traces.size() > 1) {
+    append(out, "{} checked, {} not; {}, {}, {}\n", plural(traces.size() - unchecked, "trace"),
+           unchecked, plural(errors, "error"), plural(warnings, "warning"), plural(notes, "note"));
+  }
   return out;
 }
 

@@ -28,7 +28,7 @@ Json nearest_json(const NearestBuffer& nearest) {
           {"freed", nearest.freed}};
 }
 
-Json finding_json(const Finding& finding, const FindingCalls& calls) {
+Json finding_json(const Finding& finding, const FindingCalls& calls, const FindingPlace& place) {
   const ClassText& text = class_text(finding.finding_class);
   Json json = {{"class", text.code},
                {"name", text.name},
@@ -54,25 +54,33 @@ Json finding_json(const Finding& finding, const FindingCalls& calls) {
                    {"write", finding.write}};
   if (!calls.launched_by.empty()) json["first"]["launched_by"] = calls.launched_by;
   if (finding.source) json["source"] = source_json(*finding.source);
+  json["inline_stack"] = Json::array();
+  for (const codeobj::SourceLocation& frame : place.inline_stack)
+    json["inline_stack"].push_back(source_json(frame));
   if (finding.nearest) json["nearest"] = nearest_json(*finding.nearest);
   if (!calls.allocated_by.empty()) json["nearest"]["allocated_by"] = calls.allocated_by;
   if (finding.written_by != 0) json["address_written_at_bytes"] = finding.written_by;
   if (!finding.detail.empty()) json["detail"] = finding.detail;
   json["fix"] = text.fix;
   json["places"] = Json::array();
-  for (const Finding::Place& place : finding.places) {
-    json["places"].push_back({{"pc", hex(place.code_address)},
-                              {"kernel_offset_bytes", place.kernel_offset},
-                              {"mnemonic", place.mnemonic},
-                              {"events", place.events}});
+  for (const Finding::Place& one : finding.places) {
+    json["places"].push_back({{"pc", hex(one.code_address)},
+                              {"kernel_offset_bytes", one.kernel_offset},
+                              {"mnemonic", one.mnemonic},
+                              {"events", one.events}});
+  }
+  json["disassembly"] = Json::array();
+  for (const CodeLine& line : place.code) {
+    Json& one = json["disassembly"].emplace_back(
+        Json{{"pc", hex(line.code_address)}, {"instruction", line.text}});
+    if (line.role == CodeLine::Role::kFinding) one["role"] = "finding";
+    if (line.role == CodeLine::Role::kAddress) one["role"] = "address";
   }
   if (!finding.suppressed_by.empty()) json["suppressed_by"] = finding.suppressed_by;
   return json;
 }
 
-}  // namespace
-
-std::string render_json(const Report& report, const std::string& trace_name) {
+Json json_of(const Report& report, const std::string& trace_name) {
   Json json;
   json["schema"] = "gfxgraph-check/1";
   json["trace"] = trace_name;
@@ -90,7 +98,8 @@ std::string render_json(const Report& report, const std::string& trace_name) {
   json["findings"] = Json::array();
   for (size_t n = 0; n < report.findings.size(); ++n) {
     const FindingCalls calls = n < report.calls.size() ? report.calls[n] : FindingCalls();
-    json["findings"].push_back(finding_json(report.findings[n], calls));
+    const FindingPlace place = n < report.places.size() ? report.places[n] : FindingPlace();
+    json["findings"].push_back(finding_json(report.findings[n], calls, place));
   }
   json["not_checked"] = Json::array();
   for (const FailedLaunch& failed : report.failed) {
@@ -115,8 +124,44 @@ std::string render_json(const Report& report, const std::string& trace_name) {
   }
   json["notes"] = report.notes;
   for (const std::string& note : report.emulator_notes) json["notes"].push_back(note);
+  return json;
+}
+
+std::string text_of(const Json& json) {
   // Names come from a file: bytes that are no UTF-8 are replaced, not thrown over.
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string render_json(const Report& report, const std::string& trace_name) {
+  return text_of(json_of(report, trace_name));
+}
+
+std::string render_json(const std::vector<TraceReport>& traces) {
+  if (traces.size() == 1 && traces.front().report)
+    return render_json(*traces.front().report, traces.front().name);
+  uint64_t unchecked = 0, errors = 0, warnings = 0, notes = 0, suppressed = 0;
+  Json each = Json::array();
+  for (const TraceReport& trace : traces) {
+    if (!trace.report) {
+      each.push_back({{"trace", trace.name}, {"error", trace.error}});
+      ++unchecked;
+      continue;
+    }
+    each.push_back(json_of(*trace.report, trace.name));
+    errors += trace.report->count(Severity::kError);
+    warnings += trace.report->count(Severity::kWarning);
+    notes += trace.report->count(Severity::kNote);
+    suppressed += trace.report->count_suppressed();
+  }
+  return text_of({{"schema", "gfxgraph-check-traces/1"},
+                  {"errors", errors},
+                  {"warnings", warnings},
+                  {"notes_count", notes},
+                  {"suppressed", suppressed},
+                  {"not_checked_traces", unchecked},
+                  {"traces", std::move(each)}});
 }
 
 }  // namespace gfxgraph::lanecheck

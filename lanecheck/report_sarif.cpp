@@ -36,21 +36,39 @@ Json rule_of(const ClassText& text) {
           {"properties", {{"tool", tool_name(text.tool)}}}};
 }
 
+Json physical_location_of(const codeobj::SourceLocation& source) {
+  Json region = {{"startLine", std::max<uint32_t>(1, source.line)}};
+  if (source.column != 0) region["startColumn"] = source.column;
+  return {{"artifactLocation", {{"uri", uri_of(source.file)}}}, {"region", std::move(region)}};
+}
+
+Json frame_of(const codeobj::SourceLocation& source) {
+  Json location = Json::object();
+  if (source.line != 0) location["physicalLocation"] = physical_location_of(source);
+  if (!source.function.empty()) {
+    location["logicalLocations"] =
+        Json::array({{{"fullyQualifiedName", source.function}, {"kind", "function"}}});
+  }
+  return {{"location", std::move(location)}};
+}
+
+// The innermost frame first, as SARIF wants it (3.44).
+Json stack_of(const std::vector<codeobj::SourceLocation>& inline_stack) {
+  Json frames = Json::array();
+  for (const codeobj::SourceLocation& frame : inline_stack) frames.push_back(frame_of(frame));
+  return {{"message", {{"text", "inlined calls, innermost first"}}}, {"frames", std::move(frames)}};
+}
+
 Json location_of(const Finding& finding) {
   Json location;
-  if (finding.source) {
-    Json region = {{"startLine", std::max<uint32_t>(1, finding.source->line)}};
-    if (finding.source->column != 0) region["startColumn"] = finding.source->column;
-    location["physicalLocation"] = {{"artifactLocation", {{"uri", uri_of(finding.source->file)}}},
-                                    {"region", std::move(region)}};
-  }
+  if (finding.source) location["physicalLocation"] = physical_location_of(*finding.source);
   location["logicalLocations"] = Json::array({{{"name", demangle(finding.kernel)},
                                                {"decoratedName", finding.kernel},
                                                {"kind", "function"}}});
   return location;
 }
 
-Json result_of(const Finding& finding) {
+Json result_of(const Finding& finding, const FindingPlace& place) {
   const ClassText& text = class_text(finding.finding_class);
   Json result = {
       {"ruleId", text.code},
@@ -68,6 +86,7 @@ Json result_of(const Finding& finding) {
         {"workgroup", finding.workgroup},
         {"wave", finding.wave},
         {"lanes", lane_ranges(finding.lanes)}}}};
+  if (place.inline_stack.size() > 1) result["stacks"] = Json::array({stack_of(place.inline_stack)});
   if (!finding.suppressed_by.empty()) {
     result["suppressions"] =
         Json::array({{{"kind", "external"}, {"justification", finding.suppressed_by}}});
@@ -75,33 +94,68 @@ Json result_of(const Finding& finding) {
   return result;
 }
 
+void append_results(const Report& report, const std::string& trace_name, Json& results) {
+  for (size_t n = 0; n < report.findings.size(); ++n) {
+    const FindingPlace place = n < report.places.size() ? report.places[n] : FindingPlace();
+    Json result = result_of(report.findings[n], place);
+    result["properties"]["trace"] = trace_name;
+    results.push_back(std::move(result));
+  }
+}
+
+void notify(Json& notifications, const char* level, const std::string& text) {
+  notifications.push_back({{"level", level}, {"message", {{"text", text}}}});
+}
+
+// `lead` begins each text.
+void append_notifications(const Report& report, const std::string& lead, Json& notifications) {
+  for (const FailedLaunch& failed : report.failed) {
+    notify(notifications, failed.finding ? "note" : "error",
+           fmt::format("{}launch {} of kernel {} was not, or not wholly, checked: {}", lead,
+                       failed.launch, demangle(failed.kernel), failed.reason));
+  }
+  if (report.stopped) notify(notifications, "error", lead + report.stopped->reason);
+  for (const std::string& note : report.notes) notify(notifications, "note", lead + note);
+  for (const std::string& note : report.emulator_notes) notify(notifications, "note", lead + note);
+}
+
 }  // namespace
 
 std::string render_sarif(const Report& report, const std::string& trace_name) {
+  return render_sarif({TraceReport{trace_name, report, ""}});
+}
+
+// All traces are one run: they have the rules in common, and viewers replace the results of one run
+// by those of the next.
+std::string render_sarif(const std::vector<TraceReport>& traces) {
   Json rules = Json::array();
   for (const ClassText& text : kClassTexts) rules.push_back(rule_of(text));
   Json results = Json::array();
-  for (const Finding& finding : report.findings) results.push_back(result_of(finding));
   Json notifications = Json::array();
-  const auto notify = [&](const char* level, const std::string& text) {
-    notifications.push_back({{"level", level}, {"message", {{"text", text}}}});
-  };
-  for (const FailedLaunch& failed : report.failed) {
-    notify(failed.finding ? "note" : "error",
-           fmt::format("launch {} of kernel {} was not, or not wholly, checked: {}", failed.launch,
-                       demangle(failed.kernel), failed.reason));
+  Json names = Json::array();
+  bool successful = true;
+  for (const TraceReport& trace : traces) {
+    names.push_back(trace.name);
+    if (!trace.report) {
+      notify(notifications, "error", trace.name + " was not checked: " + trace.error);
+      successful = false;
+      continue;
+    }
+    append_results(*trace.report, trace.name, results);
+    append_notifications(*trace.report, traces.size() > 1 ? trace.name + ": " : "", notifications);
+    successful = successful && !trace.report->stopped && trace.report->lost_launches() == 0;
   }
-  if (report.stopped) notify("error", report.stopped->reason);
-  for (const std::string& note : report.notes) notify("note", note);
-  for (const std::string& note : report.emulator_notes) notify("note", note);
-  Json invocation = {{"executionSuccessful", !report.stopped && report.lost_launches() == 0},
+  Json invocation = {{"executionSuccessful", successful},
                      {"toolExecutionNotifications", std::move(notifications)}};
   Json run;
   run["tool"] = {{"driver", {{"name", "gfxgraph check"}, {"rules", std::move(rules)}}}};
   run["invocations"] = Json::array({std::move(invocation)});
   run["columnKind"] = "utf16CodeUnits";
   run["results"] = std::move(results);
-  run["properties"] = {{"trace", trace_name}};
+  if (traces.size() == 1)
+    run["properties"] = {{"trace", traces.front().name}};
+  else
+    run["properties"] = {{"traces", std::move(names)}};
   const Json json = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                      {"version", "2.1.0"},
                      {"runs", Json::array({std::move(run)})}};

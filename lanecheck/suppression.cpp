@@ -105,7 +105,14 @@ Result<std::vector<Suppression>> parse_suppressions(std::string_view text,
 }
 
 void apply_suppressions(const std::vector<Suppression>& suppressions, Report& report) {
-  std::vector<bool> used(suppressions.size());
+  std::vector<bool> used;
+  suppress(suppressions, report, used);
+  note_unused(suppressions, used, report);
+}
+
+void suppress(const std::vector<Suppression>& suppressions, Report& report,
+              std::vector<bool>& used) {
+  used.resize(suppressions.size());
   for (Finding& finding : report.findings) {
     const std::string readable = demangle(finding.kernel);
     for (size_t n = 0; n < suppressions.size(); ++n) {
@@ -114,10 +121,14 @@ void apply_suppressions(const std::vector<Suppression>& suppressions, Report& re
       if (finding.suppressed_by.empty()) finding.suppressed_by = suppressions[n].reason;
     }
   }
+}
+
+void note_unused(const std::vector<Suppression>& suppressions, const std::vector<bool>& used,
+                 Report& report, const char* where) {
   for (size_t n = 0; n < suppressions.size(); ++n) {
     if (used[n]) continue;
     report.notes.push_back(
-        fmt::format("{}: suppresses nothing in this trace", suppressions[n].where));
+        fmt::format("{}: suppresses nothing in {}", suppressions[n].where, where));
   }
 }
 

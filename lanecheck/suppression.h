@@ -29,5 +29,10 @@ Result<std::vector<Suppression>> parse_suppressions(std::string_view text, const
 
 // Marks the findings; a line that matches none becomes a note of the report.
 void apply_suppressions(const std::vector<Suppression>& suppressions, Report& report);
+// The two halves of it, for several reports: suppress() sets `used` of each line that matches.
+void suppress(const std::vector<Suppression>& suppressions, Report& report,
+              std::vector<bool>& used);
+void note_unused(const std::vector<Suppression>& suppressions, const std::vector<bool>& used,
+                 Report& report, const char* where = "this trace");
 
 }  // namespace gfxgraph::lanecheck

@@ -82,7 +82,7 @@ class Completion {
 };
 
 struct ExecutorOptions {
-  // Only the operations before this one, with the host writes before the last of them.
+  // Run only the operations before this one, and the host writes before the last of them.
   uint32_t operation_limit = UINT32_MAX;
   uint32_t graph_max_nodes = 0;
   bool graph_linear = false;

@@ -198,8 +198,8 @@ class Instance {
   }
   // As many bytes as recorded.
   void set_host_write(uint32_t index, std::span<const std::byte> bytes) noexcept;
-  // Applies bindings of the session since the last call, and tells `executor` the changes; null:
-  // nobody. Work in flight has ended.
+  // Applies the session's bindings since the last call, and passes the changes to `executor`, which
+  // may be null. Call only when no work is in flight.
   void follow_moves(Executor* executor) noexcept {
     if (moves_followed_ != session_->moves().size()) [[unlikely]]
       follow_new_moves(executor);

@@ -12,7 +12,7 @@
 
 namespace gfxgraph::replayer {
 
-// Not thread-safe beyond what its allocator is.
+// As thread-safe as its allocator.
 class MemorySource {
  public:
   MemorySource(std::shared_ptr<const HipLibrary> library, const Allocator& allocator)

@@ -1,5 +1,5 @@
-// Which steps mode packets can run, by what the trace says. What only HSA knows of a kernel is
-// checked when its code is found (packet_code.h).
+// Determines from the trace which steps mode packets can run. Properties of kernels that only HSA
+// knows are checked when their code is found (packet_code.h).
 #pragma once
 
 #include <cstdint>

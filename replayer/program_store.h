@@ -1,5 +1,5 @@
-// What a program keeps of a trace's events, so that nobody else has to: copies of the few large
-// ones, and launches without what they have in common.
+// Storage for the events of a program: copies of the few large ones, and launches without the
+// fields that they share. The program needs the trace's events no longer.
 #pragma once
 
 #include <array>

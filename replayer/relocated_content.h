@@ -10,8 +10,8 @@
 namespace gfxgraph::replayer {
 
 // Calls `visit` with pieces of the content in order, without gaps; a word is never in two of them.
-// Neither a large content nor the pieces of small ones are kept in memory. kCorrupt where a
-// relocation lies outside of the content; `where` names it.
+// Keeps no piece in memory. Returns kCorrupt, with `where` in the message, if a relocation lies
+// outside of the content.
 Result<void> visit_relocated(const format::Trace& trace, const format::Content& content,
                              const AddressMap& addresses, const std::string& where,
                              const format::Trace::Visitor& visit);

@@ -1,6 +1,6 @@
 // Allocations that must keep their distances. A typed pointer outside of every allocation
 // (`x - 2048`, which the kernel indexes by at least 2048) was made from one of those around it, and
-// the trace cannot say from which: moved together, all of them are right.
+// the trace does not tell from which. If all of them move together, the pointer stays right.
 #pragma once
 
 #include <string>

@@ -33,7 +33,7 @@ class SessionStep {
 
   // Blocks until what was submitted is complete.
   virtual Result<void> wait() = 0;
-  // Whether what `stream` has got is complete; changes nothing. Any thread may ask.
+  // Whether all work in `stream` is complete. Changes nothing; thread-safe.
   virtual Result<bool> is_idle(hip::Stream stream) const = 0;
   virtual const Program& used_program() const = 0;
   // Whether what comes later on the stream of a run follows it.

@@ -1,5 +1,5 @@
-// Memory for the ends of copies that lie outside of HIP's memory: pinned, and bounded however much
-// a program copies. Copies for which there is no place of their own go through a ring.
+// Pinned memory for sources and destinations of copies that lie outside of HIP's memory. Its size
+// is bounded: copies that get no place of their own share a ring.
 #pragma once
 
 #include <array>

@@ -83,10 +83,10 @@ class Step : public SessionStep {
   Result<bool> is_idle(hip::Stream stream) const override { return executor_->is_complete(stream); }
   const Program& used_program() const override { return instance_->program(); }
   bool holds_its_stream() const override { return mode_ != Mode::kEager; }
-  // Makes memory what it was where the program begins.
+  // Restores the memory contents of the program's beginning.
   Result<void> restore();
-  // The same, unless memory is still as restore() has left it: where nobody but the session's steps
-  // has written the caller's memory.
+  // The same, but does nothing if memory is still as restore() left it. Assumes that only the
+  // session's steps write the caller's memory.
   Result<void> restore_if_changed();
   Result<void> set_kernarg(uint32_t launch_index, uint64_t offset,
                            std::span<const std::byte> bytes);
@@ -104,8 +104,8 @@ class Step : public SessionStep {
   Result<void> read_output(const Transfer& output, std::span<std::byte> bytes);
   // Applies changed arguments now instead of in the next run.
   Result<void> commit();
-  // Waits, then compares. Where bytes differ that nobody may have written, runs the program again
-  // to find out (origins.h), and leaves memory as it was.
+  // Waits, then compares. If differing bytes may never have been written, runs the program again
+  // to determine that (origins.h), and restores memory afterwards.
   Result<VerifyReport> verify();
   // `repetitions` runs, each from the restored state, restored outside of the measured part.
   Result<Measurement> measure(size_t repetitions);

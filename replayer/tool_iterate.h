@@ -17,17 +17,17 @@ struct IterateRequest {
   // "NAME=7", "NAME=-5": this value always; "NAME=+1", "NAME=+-1": from the recorded value on by
   // this step.
   std::vector<std::string> set;
-  // "NAME=FILE": of an input, its bytes for every iteration, or those of all iterations one behind
-  // the other; of a buffer, its bytes before the first one.
+  // "NAME=FILE": for an input, the bytes of every iteration, or those of all iterations in a row;
+  // for a buffer, its bytes before the first iteration.
   std::vector<std::string> inputs;
-  // "NAME=FILE": of an output, its bytes of all iterations; of a buffer, its bytes after the last
-  // one. BUFFER+OFFSET and BUFFER+OFFSET:BYTES are a part of a buffer.
+  // "NAME=FILE": for an output, its bytes of all iterations in a row; for a buffer, its bytes after
+  // the last iteration. BUFFER+OFFSET and BUFFER+OFFSET:BYTES are a part of a buffer.
   std::vector<std::string> outputs;
   bool empty() const { return iterations == 1 && set.empty() && inputs.empty() && outputs.empty(); }
 };
 
-// Checks all names and files, then makes memory what it was where the step begins, and runs.
-// Parameters that are not set go on as they did in the recording (StepParameter::value).
+// Checks all names and files, restores the memory contents of the step's beginning, and runs.
+// Parameters that are not set continue as in the recording (StepParameter::value).
 // `step` is made of `range`. `progress` may be empty.
 Result<void> iterate(const IterateRequest& request, const Range& range, Step& step,
                      const Progress& progress = {});

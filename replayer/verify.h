@@ -50,8 +50,8 @@ struct VerifyReport {
   size_t identical = 0;
   size_t different = 0;
   size_t uncompared = 0;
-  // Not among them: memory of graphs that was freed. No program can read its last contents, and
-  // what came of them is in other buffers and copies.
+  // Freed memory of graphs, which the counts above exclude: no program can read its last contents,
+  // and results made from them are in other buffers and copies.
   size_t gone = 0;
   std::vector<CopyResult> copies;
   size_t copies_identical = 0;
@@ -62,10 +62,11 @@ struct VerifyReport {
   DoubtfulWrites doubtful;
   // Words that only looked like pointers and that the replay left at the recorded value.
   size_t ambiguous_words_unmoved = 0;
-  // Bytes that were never written, in so many buffers and copies that are identical but for them.
+  // Bytes that were never written, and the number of buffers and copies that differ only in such
+  // bytes.
   uint64_t unwritten_bytes = 0;
   size_t unwritten_places = 0;
-  // Why those could not be told from others, where something differs.
+  // Why such bytes could not be determined, if something differs.
   std::string unwritten_failure;
 
   bool differs() const { return different != 0 || copies_different != 0; }

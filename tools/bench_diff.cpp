@@ -66,6 +66,12 @@ bool BenchDiff::same() const {
          });
 }
 
+bool BenchDiff::worse(double limit) const {
+  return !outputs.empty() || std::ranges::any_of(times, [limit](const BenchChange& change) {
+    return change.verdict == Verdict::kSlower && percent(change) > limit;
+  });
+}
+
 Result<BenchDiff> diff_benches(const Json& first, const Json& second) {
   if (!is_bench(first) || !is_bench(second)) {
     return fail(Status::kInvalidArgument,

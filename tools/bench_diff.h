@@ -22,6 +22,8 @@ struct BenchDiff {
   std::vector<BenchChange> times;        // of modes that have times in both
   std::vector<std::string> outputs;      // "mode graph: identical, then different"
   bool same() const;
+  // Outputs differ, or a time of the second is longer beyond the spread and by more than that.
+  bool worse(double percent) const;
 };
 
 // kInvalidArgument: one is not such a result, or has other fields.

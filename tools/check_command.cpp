@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -56,11 +59,11 @@ Result<std::vector<lanecheck::KnownFinding>> read_baselines(const std::vector<st
   return all;
 }
 
-std::string render(const lanecheck::Report& report, const std::string& format,
-                   const std::string& trace) {
-  if (format == "json") return lanecheck::render_json(report, trace);
-  if (format == "sarif") return lanecheck::render_sarif(report, trace);
-  return lanecheck::render_text(report, trace);
+std::string render(const std::vector<lanecheck::TraceReport>& traces, const std::string& format,
+                   bool with_code) {
+  if (format == "json") return lanecheck::render_json(traces);
+  if (format == "sarif") return lanecheck::render_sarif(traces);
+  return lanecheck::render_text(traces, with_code);
 }
 
 // The first line of a finding begins with "TRACE: error CODE: "; other lines of it are indented.
@@ -112,19 +115,86 @@ int exit_code_of(const lanecheck::Report& report, const format::Trace& trace,
   return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
 }
 
+// Of the codes of two traces, the one that names the worse result.
+int worse_of(int a, int b) {
+  constexpr int kWorstFirst[] = {kExitUnsafeLanes, kExitUsage, kExitFailed, kExitDataLost};
+  for (const int code : kWorstFirst)
+    if (a == code || b == code) return code;
+  return kExitOk;
+}
+
+// What is the same for each trace.
+struct Request {
+  lanecheck::CheckOptions options;
+  std::vector<lanecheck::Suppression> suppressions;
+  std::vector<lanecheck::KnownFinding> known;
+  std::string fail_on;
+  bool torn = false;
+};
+
+struct Outcome {
+  lanecheck::TraceReport trace;
+  int code = kExitOk;
+};
+
+// Prints why there is no report.
+Outcome without_report(const std::string& name, const Error& error, int code) {
+  console::error(error.message);
+  return {{name, std::nullopt, error.message}, code};
+}
+
+// `used`: of the suppressions.
+Outcome check_one(const std::string& path, const std::string& name, const Request& request,
+                  std::vector<bool>& used) {
+  const lanecheck::CheckOptions& wanted = request.options;
+  format::ReadOptions read_options;
+  read_options.allow_torn = request.torn;
+  read_options.max_decompressed_bytes = wanted.limits.memory_bytes;
+  const std::unique_ptr<ProgressLine> progress = make_progress();
+  progress->at("reading " + name);
+  lanecheck::CheckOptions options = wanted;
+  options.progress = count_on(*progress, "checking launch");
+  const Result<std::shared_ptr<const format::Trace>> trace =
+      format::Trace::open(path, read_options);
+  progress->clear();
+  if (!trace) {
+    const Error error = renamed(trace.error(), path, name);
+    if (error.status != Status::kOutOfMemory)
+      return without_report(name, error, exit_code(error.status));
+    const Outcome outcome = without_report(name, error, kExitDataLost);
+    console::error("the budget of memory is spent (--max-memory)");
+    return outcome;
+  }
+  describe(name, **trace);
+  const auto named = [&name](const Error& error) {
+    return Error{error.status, name + ": " + error.message};
+  };
+  if (const auto selected = lanecheck::Selection::make(**trace, options.selection); !selected)
+    return without_report(name, named(selected.error()), kExitUsage);
+  Result<lanecheck::Report> checked = lanecheck::check_trace(**trace, options);
+  progress->clear();
+  if (!checked)
+    return without_report(name, named(checked.error()), exit_code(checked.error().status));
+  lanecheck::suppress(request.suppressions, *checked, used);
+  lanecheck::apply_baseline(request.known, *checked);
+  const int code = exit_code_of(*checked, **trace, request.fail_on, options.strict);
+  return {{name, std::move(*checked), ""}, code};
+}
+
 }  // namespace
 
 int check_command(int argc, char** argv) { return check_recorded(argc, argv, {}); }
 
 int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   CLI::App app(
-      "Executes every launch of a trace in the emulator, without HIP or a GPU, and reports errors "
+      "Executes every launch of traces in the emulator, without HIP or a GPU, and reports errors "
       "of its kernels. Exit code 4: errors were found; 1: a launch could not run (3 with "
       "--strict); 2: wrong command line; 3: a budget is spent, or the trace is damaged or "
       "incomplete.\n\n"
-      "Example: gfxgraph check app.gfxg --tool memcheck,synccheck",
+      "Example: gfxgraph check app.gfxg --tool memcheck,synccheck\n"
+      "Example: gfxgraph check app.gfxg before.gfxg --format sarif -o check.sarif",
       "gfxgraph check");
-  std::string path;
+  std::vector<std::string> paths;
   std::string masked_lane = "warn";
   std::string format_name = "text";
   std::string tools;
@@ -135,7 +205,8 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   std::string output;
   lanecheck::CheckOptions options;
   bool torn = false;
-  app.add_option("TRACE", path, "trace file")->required();
+  bool with_code = false;
+  app.add_option("TRACE", paths, "trace files; several get one report")->required();
   app.add_option("--tool", tools,
                  "comma-separated: memcheck, synccheck, lanes (these are the default), racecheck, "
                  "initcheck, or all");
@@ -174,6 +245,9 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
                "treat warnings as errors, and end with exit code 3 if a launch was not checked");
   app.add_option("--format", format_name, "text, json or sarif (SARIF 2.1.0)")
       ->check(CLI::IsMember({"text", "json", "sarif"}));
+  app.add_flag("--disassembly", with_code,
+               "print the instructions around each finding, and mark (*) those that compute its "
+               "address; JSON always has them");
   bool json = false;
   app.add_flag("--json", json, "print JSON: the same as --format json")->excludes("--format");
   app.add_option("--threads", options.threads, "emulator threads; 0: all cores");
@@ -208,43 +282,41 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
     if (!range) return usage(range.error());
     options.selection.launches.push_back(*range);
   }
-  const Result<std::vector<lanecheck::Suppression>> suppressions =
-      read_suppressions(suppression_files);
+  if (program.record && paths.size() > 1) {
+    return console::usage_error(paths[1] + ": unexpected argument", "see gfxgraph check --help");
+  }
+  Result<std::vector<lanecheck::Suppression>> suppressions = read_suppressions(suppression_files);
   if (!suppressions) return usage(suppressions.error());
-  const Result<std::vector<lanecheck::KnownFinding>> known = read_baselines(baseline_files);
+  Result<std::vector<lanecheck::KnownFinding>> known = read_baselines(baseline_files);
   if (!known) return usage(known.error());
   if (const Result<void> fine = check_output(output); !fine) return usage(fine.error());
   if (program.record) {
     if (const int code = program.record(); code >= 0) return code;
   }
-  const std::string& name = program.record ? program.name : path;
   // The budget ends a check with a report; where it is not looked at, the process ends a bit later.
   constexpr double kGraceSeconds = 30;
-  if (options.limits.seconds > 0) enforce_time("check", options.limits.seconds + kGraceSeconds);
-  format::ReadOptions read_options;
-  read_options.allow_torn = torn;
-  read_options.max_decompressed_bytes = options.limits.memory_bytes;
-  const std::unique_ptr<ProgressLine> progress = make_progress();
-  progress->at("reading " + name);
-  options.progress = count_on(*progress, "checking launch");
-  const Result<std::shared_ptr<const format::Trace>> trace =
-      format::Trace::open(path, read_options);
-  progress->clear();
-  if (!trace) {
-    const int code = report(renamed(trace.error(), path, name));
-    if (trace.error().status != Status::kOutOfMemory) return code;
-    console::error("the budget of memory is spent (--max-memory)");
-    return kExitDataLost;
+  if (options.limits.seconds > 0) {
+    enforce_time("check",
+                 (options.limits.seconds + kGraceSeconds) * static_cast<double>(paths.size()));
   }
-  describe(name, **trace);
-  if (const auto selected = lanecheck::Selection::make(**trace, options.selection); !selected)
-    return usage(Error{selected.error().status, name + ": " + selected.error().message});
-  Result<lanecheck::Report> checked = lanecheck::check_trace(**trace, options);
-  progress->clear();
-  if (!checked) return report(Error{checked.error().status, name + ": " + checked.error().message});
-  lanecheck::apply_suppressions(*suppressions, *checked);
-  lanecheck::apply_baseline(*known, *checked);
-  const std::string text = render(*checked, format_name, name);
+  const Request request{options, std::move(*suppressions), std::move(*known), fail_on, torn};
+  std::vector<lanecheck::TraceReport> traces;
+  std::vector<bool> used;
+  int worst = kExitOk;
+  for (const std::string& path : paths) {
+    Outcome outcome = check_one(path, program.record ? program.name : path, request, used);
+    worst = worse_of(worst, outcome.code);
+    traces.push_back(std::move(outcome.trace));
+  }
+  if (traces.size() == 1 && !traces.front().report) return worst;
+  const auto last = std::find_if(traces.rbegin(), traces.rend(),
+                                 [](const auto& trace) { return trace.report.has_value(); });
+  if (last != traces.rend()) {
+    used.resize(request.suppressions.size());
+    lanecheck::note_unused(request.suppressions, used, *last->report,
+                           traces.size() == 1 ? "this trace" : "these traces");
+  }
+  const std::string text = render(traces, format_name, with_code);
   if (output.empty() && format_name == "text") {
     console::write_styled(stdout, text, style_of);
   } else if (output.empty()) {
@@ -255,7 +327,7 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   } else {
     wrote(output);
   }
-  return exit_code_of(*checked, **trace, fail_on, options.strict);
+  return worst;
 }
 
 }  // namespace gfxgraph::tools

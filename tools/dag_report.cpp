@@ -73,7 +73,7 @@ std::string render_text(const format::Trace& trace, const DataOrderReport& repor
       "({:.2f} times)\n",
       report.ordered_path, report.wave_instructions, report.needed_path, overlap(report));
   if (report.failed_launches != 0)
-    text += format_printable("{} launches failed (first: {})\n", report.failed_launches,
+    text += format_printable("{} failed (first: {})\n", counted(report.failed_launches, "launch"),
                              report.failure);
   if (!report.stopped.empty()) text += fmt::format("stopped: {}\n", report.stopped);
   return text;

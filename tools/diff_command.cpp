@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -139,7 +140,9 @@ void print_json(const TraceDiff& diff) {
   write_text(stdout, json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
 }
 
-int diff_results(const std::string& first, const std::string& second, bool json) {
+// `slower_by`: the limit of --fail-if-slower.
+int diff_results(const std::string& first, const std::string& second, bool json,
+                 std::optional<double> slower_by) {
   Result<Json> before = read_result(first);
   if (!before) return report(before.error());
   Result<Json> after = read_result(second);
@@ -149,7 +152,8 @@ int diff_results(const std::string& first, const std::string& second, bool json)
   const std::string text =
       json ? bench_diff_json(*diff).dump(2, ' ', true) + "\n" : bench_diff_text(*diff);
   write_text(stdout, text);
-  return diff->same() ? kExitOk : kExitFailed;
+  const bool fails = slower_by ? diff->worse(*slower_by) : !diff->same();
+  return fails ? kExitFailed : kExitOk;
 }
 
 }  // namespace
@@ -167,12 +171,22 @@ int diff_command(int argc, char** argv) {
   ReadLimits limits;
   app.add_option("FIRST", first, "trace file, or result of --bench")->required();
   app.add_option("SECOND", second, "the other one")->required();
+  std::optional<double> slower_by;
+  app.add_option("--fail-if-slower", slower_by,
+                 "of two results: exit code 1 only if outputs differ, or if a median of the second "
+                 "is higher by more than this and beyond the spread")
+      ->type_name("PERCENT")
+      ->check(CLI::NonNegativeNumber);
   add_json(app, json);
   add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("diff", limits);
   if (looks_like_result(first) && looks_like_result(second))
-    return diff_results(first, second, json);
+    return diff_results(first, second, json, slower_by);
+  if (slower_by) {
+    return console::usage_error("--fail-if-slower compares two results of gfxgraph-replay --bench",
+                                "see gfxgraph diff --help");
+  }
 
   std::vector<std::shared_ptr<const format::Trace>> traces;
   bool whole = true;

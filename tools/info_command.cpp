@@ -103,7 +103,7 @@ void print_relocations(const format::Trace& trace, const TraceSummary& summary, 
   print("\nrelocations: {} typed, {} proven, {} matched, {} of these ambiguous\n", counts.typed,
         counts.proven, counts.matched, counts.ambiguous);
   if (const uint64_t data = count_data(trace.provenance()))
-    print("  proven to be data: {} words that look like addresses\n", data);
+    print("  proven to be data: {} that look like addresses\n", counted(data, "word"));
   if (!list) {
     for (const std::string& line : ambiguous_lines(summary)) print("  {}\n", line);
     return;

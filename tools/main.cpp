@@ -34,7 +34,7 @@ constexpr Command kCommands[] = {
      run_command},
     {"info", "TRACE|MANIFEST [--ranges] [--lint] [--relocations] [--dag text|json|dot] [--json]",
      "print a summary of a trace, or tables of its kernels, launches and buffers", info_command},
-    {"check", "TRACE [--tool LIST] [--kernel GLOB] [--launch N[:M]] [--format text|json|sarif]",
+    {"check", "TRACE... [--tool LIST] [--kernel GLOB] [--launch N[:M]] [--format text|json|sarif]",
      "execute every launch in the emulator; report memory, lane and barrier errors", check_command},
     {"provenance", "TRACE [--write [-o NEW]]",
      "prove in the emulator which words of a trace are pointers", provenance_command},

@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/amount.h"
 #include "base/hash.h"
 
 namespace gfxgraph::tools {
@@ -333,7 +334,7 @@ void add_other_work(LintReport& report, const std::vector<const RangeSummary*>& 
     most = std::max(most, range->launches);
   }
   if (other == nullptr) return;
-  const std::string launches = least == most ? fmt::format("{} launches each", least)
+  const std::string launches = least == most ? counted(least, "launch") + " each"
                                              : fmt::format("{} to {} launches", least, most);
   report.lines.push_back({Severity::kSpoilsReuse, "changing_work",
                           fmt::format("iterations of different work, {}", launches), shapes.size(),

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/amount.h"
 #include "tools/call_places.h"
 #include "tools/event_json.h"
 #include "tools/lint_report.h"
@@ -78,7 +79,7 @@ class Timeline {
       add(event, action.stream, WorkKind::kHostFunction, work_text(names_, action), "", most);
     } else if constexpr (std::is_same_v<T, format::GraphLaunch>) {
       add(event, action.stream, WorkKind::kGraph, fmt::format("graph {}", action.graph),
-          fmt::format("{} nodes", trace_.graphs()[action.graph - 1].nodes.size()), most);
+          counted(trace_.graphs()[action.graph - 1].nodes.size(), "node"), most);
     } else if constexpr (std::is_same_v<T, format::EventRecord>) {
       recorded_[action.event] = total_;
       add(event, action.stream, WorkKind::kRecord, fmt::format("record event {}", action.event), "",

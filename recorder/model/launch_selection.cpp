@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/amount.h"
 #include "base/demangle.h"
 #include "base/kernel_glob.h"
 
@@ -83,15 +84,15 @@ std::vector<LaunchSelection::Missed> LaunchSelection::missed(uint64_t launches) 
   std::vector<Missed> lines;
   for (const LaunchInterval& one : intervals_) {
     if (launches <= one.first) {
-      lines.push_back(
-          {"--launches",
-           fmt::format("'{}' was never entered: the program made {} launches", one.text, launches),
-           true});
+      lines.push_back({"--launches",
+                       fmt::format("'{}' was never entered: the program made {}", one.text,
+                                   counted(launches, "launch")),
+                       true});
     } else if (one.end != UINT64_MAX && launches < one.end) {
-      lines.push_back(
-          {"--launches",
-           fmt::format("'{}' ended with the program, which made {} launches", one.text, launches),
-           false});
+      lines.push_back({"--launches",
+                       fmt::format("'{}' ended with the program, which made {}", one.text,
+                                   counted(launches, "launch")),
+                       false});
     }
   }
   for (size_t i = 0; i < patterns_.size(); ++i) {
@@ -104,7 +105,7 @@ std::vector<LaunchSelection::Missed> LaunchSelection::missed(uint64_t launches) 
     } else if (matched_[i] <= pattern.first ||
                (pattern.last != UINT64_MAX && matched_[i] <= pattern.last)) {
       lines.push_back({"--kernel",
-                       fmt::format("'{}' matched {} launches", pattern.text, matched_[i]),
+                       fmt::format("'{}' matched {}", pattern.text, counted(matched_[i], "launch")),
                        matched_[i] <= pattern.first});
     }
   }

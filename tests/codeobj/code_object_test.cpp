@@ -1,15 +1,21 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "codeobj/function_at.h"
+#include "codeobj/inline_stack.h"
 #include "tests/codeobj/test_objects.h"
 
 namespace gfxgraph::codeobj {
 namespace {
 
+using std::string_literals::operator""s;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
 using ObjectPtr = std::shared_ptr<const CodeObject>;
 
 std::string error_of(const Result<ObjectPtr>& result) {
@@ -173,6 +179,7 @@ TEST_P(SourceLines, GiveTheInnermostInlinedFrame) {
   ASSERT_NE(kernel, nullptr);
   bool inlined = false;
   bool own = false;
+  std::set<std::string> stacks;
   for (uint64_t offset = 0; offset < kernel->code_bytes; offset += 4) {
     const std::optional<SourceLocation> location =
         (*object)->source_location(kernel->entry_address + offset);
@@ -180,9 +187,27 @@ TEST_P(SourceLines, GiveTheInnermostInlinedFrame) {
     EXPECT_THAT(location->file, EndsWith("kernels.hip"));
     inlined |= location->line == 11 && location->function == "doubled(float const*, int)";
     own |= location->function == "vadd";
+    const std::vector<SourceLocation> stack =
+        inline_stack(**object, kernel->entry_address + offset);
+    ASSERT_FALSE(stack.empty());
+    EXPECT_EQ(stack[0].line, location->line);
+    EXPECT_EQ(stack[0].function, location->function);
+    EXPECT_EQ(stack.back().function, "vadd");
+    std::string text = stack[0].function;
+    for (size_t n = 1; n < stack.size(); ++n) {
+      EXPECT_THAT(stack[n].file, EndsWith("kernels.hip"));
+      text += " < " + stack[n].function + ":" + std::to_string(stack[n].line) + ":" +
+              std::to_string(stack[n].column);
+    }
+    stacks.insert(text);
   }
   EXPECT_TRUE(inlined);
   EXPECT_TRUE(own);
+  const std::string doubled = "doubled(float const*, int)";
+  EXPECT_THAT(stacks,
+              IsSupersetOf({"vadd"s, doubled + " < vadd:26:21",
+                            doubled + " < quadrupled(float const*, int):15:10 < vadd:26:37"}));
+  EXPECT_TRUE(inline_stack(**object, uint64_t{1} << 60).empty());
   EXPECT_EQ((*object)->source_location(uint64_t{1} << 60), std::nullopt);
 }
 

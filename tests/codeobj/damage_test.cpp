@@ -1,5 +1,6 @@
 // A small real object, cut at every byte and with every byte changed: an error or a harmless
 // result, never a crash. Source lines are asked for as well, because DWARF is parsed late.
+#include "codeobj/inline_stack.h"
 #include "tests/codeobj/test_objects.h"
 
 namespace gfxgraph::codeobj {
@@ -15,8 +16,8 @@ uint64_t use(std::span<const std::byte> bytes) {
   uint64_t sum = (*object)->load_size_bytes() + (*object)->relocations().size();
   for (const Kernel& kernel : (*object)->kernels()) {
     sum += kernel.explicit_size_bytes();
-    const auto location = (*object)->source_location(kernel.entry_address + 0x40);
-    sum += location ? location->line : 0;
+    for (const SourceLocation& frame : inline_stack(**object, kernel.entry_address + 0x6c))
+      sum += frame.line + frame.file.size() + frame.function.size();
     const Kernel* const at = (*object)->kernel_at(kernel.entry_address);
     sum += at == nullptr ? 0 : at->name.size();
   }

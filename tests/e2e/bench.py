@@ -80,6 +80,8 @@ def compared(build, scratch):
         require(said["schema"] == "gfxgraph-bench-diff/1" and not said["same"], f"{said}")
         require([(one["mode"], one["kind"], one["verdict"]) for one in found] == [("graph", "submit", verdict)], f"{found}")
         require(verdict in run(build.tool("gfxgraph", "diff", *names), 1).stdout, "text")
+        for percent, code in ((1, 1 if verdict == "slower" else 0), (1e9, 0)):
+            run(build.tool("gfxgraph", "diff", *names, "--fail-if-slower", percent), code)
 
     other = copy.deepcopy(result)
     other["variants"][0]["outputs"] = "different"

@@ -2,13 +2,21 @@
 // is total.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "codeobj/code_object.h"
+#include "emulator/decode/assembly.h"
 #include "emulator/decode/inst.h"
 #include "fmt/format.h"
 #include "tests/emulator/llvm_disassembler.h"
@@ -127,6 +135,86 @@ TEST(Decode, AgreesWithLlvmOnEveryRow) {
   }
   EXPECT_TRUE(never.empty()) << never.size()
                              << " rows were never compared: " << testing::PrintToString(never);
+}
+
+// LLVM's text without the encoding's suffix, blanks at its ends, and the second blank that LLVM 19
+// prints before some modifiers.
+std::string plain(std::string text) {
+  for (const std::string suffix : {"_e32", "_e64", "_sdwa", "_dpp8", "_dpp"}) {
+    const size_t at = text.find(suffix);
+    if (at == text.npos) continue;
+    text.erase(at, suffix.size());
+    break;
+  }
+  std::string out;
+  for (const char c : text) {
+    const char plain = c == '\t' ? ' ' : c;
+    if (plain != ' ' || (!out.empty() && out.back() != ' ')) out += plain;
+  }
+  while (out.ends_with(' ')) out.pop_back();
+  // A scalar load's offset of zero: null or 0x0, by the version.
+  if (out.starts_with("s_") && out.find("load_dword") != out.npos && out.ends_with(", null"))
+    out.replace(out.size() - 4, 4, "0x0");
+  return out;
+}
+
+// Of random fields much is never compiled (odd register pairs, unused immediates), so the
+// instructions are those of compiled kernels.
+TEST(Assembly, IsThatOfLlvm) {
+  const LlvmDisassembler llvm;
+  std::set<Op> ops;
+  unsigned failures = 0;
+  for (const auto& file : std::filesystem::directory_iterator(GFXGRAPH_KERNEL_DIR)) {
+    if (file.path().extension() != ".co") continue;
+    std::ifstream stream(file.path(), std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(stream)), {});
+    const auto elves = codeobj::extract_device_elves(std::as_bytes(std::span(text)));
+    ASSERT_TRUE(elves) << file.path();
+    for (const codeobj::BundleEntry& elf : *elves) {
+      const auto object = codeobj::CodeObject::parse(elf.bytes);
+      ASSERT_TRUE(object) << file.path();
+      // The oracle is one of wave32.
+      if ((*object)->kernels().empty() || (*object)->kernels()[0].wavefront_size != 32) continue;
+      for (const codeobj::Segment& segment : (*object)->segments()) {
+        if (!segment.executable) continue;
+        std::vector<uint32_t> words(segment.file_bytes / 4);
+        std::memcpy(words.data(), (*object)->bytes().data() + segment.file_offset,
+                    words.size() * 4);
+        for (size_t at = 0; at < words.size();) {
+          const std::span<const uint32_t> rest(words.data() + at,
+                                               std::min<size_t>(5, words.size() - at));
+          Inst inst;
+          if (decode(rest.data(), rest.size(), 0, inst) != DecodeStatus::kOk) {
+            ++at;
+            continue;
+          }
+          at += inst.size_bytes() / 4;
+          const bool opaque = (op_info(inst.op).flags & OpInfo::kOpaque) != 0;
+          if (opaque || inst.format == Format::kVintrp) continue;
+          if (inst.op == Op::s_sendmsg || inst.op == Op::ds_swizzle_b32) continue;  // assembly.h
+          // LLVM prints the low half of a literal of 32 bits that a 16-bit source reads.
+          if (inst.op == Op::v_mul_lo_u16) continue;
+          const std::string expected = plain(llvm.text(rest));
+          ops.insert(inst.op);
+          if (assembly(inst, false) == expected) continue;
+          ADD_FAILURE() << "LLVM: " << expected << "\nours: " << assembly(inst, false);
+          if (++failures > 25) FAIL() << "too many differences";
+        }
+      }
+    }
+  }
+  EXPECT_GT(ops.size(), 150U);
+}
+
+TEST(Assembly, OfWave64NamesMasksAsPairs) {
+  const auto text = [](std::vector<uint32_t> words) {
+    Inst inst;
+    return decode(words.data(), words.size(), 0, inst) == DecodeStatus::kOk ? assembly(inst, true)
+                                                                            : "illegal";
+  };
+  EXPECT_EQ(text({0xd70f6a03, 0x00020202}), "v_add_co_u32 v3, vcc, s2, v1");
+  EXPECT_EQ(text({0x50080403}), "v_add_co_ci_u32 v4, vcc, s3, v2, vcc");
+  EXPECT_EQ(text({0x7d080000}), "v_cmp_gt_i32 vcc, s0, v0");
 }
 
 // The table is asked for opcodes; this asks for none: every image instruction that LLVM knows has a

@@ -82,4 +82,17 @@ LlvmDisassembler::Result LlvmDisassembler::decode(std::span<const uint32_t> word
   return r;
 }
 
+std::string LlvmDisassembler::text(std::span<const uint32_t> words) const {
+  std::vector<uint8_t> bytes;
+  for (uint32_t w : words)
+    for (unsigned n = 0; n < 4; ++n) bytes.push_back(static_cast<uint8_t>(w >> (8 * n)));
+  llvm::MCInst inst;
+  uint64_t size = 0;
+  impl_->disassembler->getInstruction(inst, size, bytes, 0, llvm::nulls());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  impl_->printer->printInst(&inst, 0, "", *impl_->subtarget, stream);
+  return text;
+}
+
 }  // namespace gfxgraph::emulator

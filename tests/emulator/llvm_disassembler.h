@@ -1,4 +1,4 @@
-// LLVM's disassembler as an oracle for sizes and mnemonics.
+// LLVM's disassembler as an oracle for sizes, mnemonics and texts.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@ class LlvmDisassembler {
     std::string mnemonic;  // without _e32, _e64, _sdwa, _dpp, _dpp8
   };
   Result decode(std::span<const uint32_t> words) const;
+  // The whole text of an instruction for which decode() is ok.
+  std::string text(std::span<const uint32_t> words) const;
 
  private:
   struct Impl;

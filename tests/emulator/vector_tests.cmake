@@ -13,6 +13,8 @@ llvm_map_components_to_libnames(decode_test_llvm AMDGPUDisassembler AMDGPUDesc A
 gfxgraph_test(emulator_decode_test LABEL unit SOURCES decode_test.cpp llvm_disassembler.cpp
   LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${decode_test_llvm})
 target_include_directories(emulator_decode_test SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_compile_definitions(emulator_decode_test PRIVATE GFXGRAPH_KERNEL_DIR="${kernel_dir}")
+add_dependencies(emulator_decode_test emulator_test_kernels)
 
 gfxgraph_test(emulator_transcendental_test LABEL unit SOURCES transcendental_test.cpp ${vector_model}
   LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${GFXGRAPH_MPFR})

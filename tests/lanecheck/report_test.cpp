@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lanecheck/check.h"
+#include "tests/lanecheck/trace_builder.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -57,7 +58,7 @@ TEST(Report, TextNamesEverythingThatIsNeededForTheFix) {
               HasSubstr("tail.gfxg: error W1: kernel saxpy, pc 0x1148 global_load_dword: lanes "
                         "20-31 inactive, address 0x7f0000001040 is 64 bytes past buffer #3 (4096 "
                         "bytes)"));
-  EXPECT_THAT(text, HasSubstr("at masked_tail.hip:12 in saxpy(int)\n"));
+  EXPECT_THAT(text, HasSubstr("at masked_tail.hip:12:7 in saxpy(int)\n"));
   EXPECT_THAT(text,
               HasSubstr("first in launch 12, workgroup (3,0,0) wave 0; 5 events in 1 launch\n"));
   EXPECT_THAT(text, HasSubstr("fix: clamp the offset"));
@@ -117,6 +118,7 @@ TEST(Report, SarifHoldsRulesAndResults) {
   report.findings[1].suppressed_by = "known";
   report.failed.push_back({2, 40, "k", "why"});
   report.failed_launches = 1;
+  keep_for_schemas({{"tail.gfxg", report, ""}});
   const nlohmann::json json = nlohmann::json::parse(render_sarif(report, "tail.gfxg"));
   EXPECT_EQ(json["version"], "2.1.0");
   const auto& run = json["runs"][0];
@@ -133,6 +135,104 @@ TEST(Report, SarifHoldsRulesAndResults) {
   EXPECT_EQ(run["results"][1]["suppressions"][0]["justification"], "known");
   EXPECT_FALSE(run["results"][1]["locations"][0].contains("physicalLocation"));
   EXPECT_EQ(run["invocations"][0]["executionSuccessful"], false);
+}
+
+TEST(Report, HoldsTheCallsThatWereInlined) {
+  Report report;
+  report.findings = {sample_finding(), sample_finding()};
+  report.places.resize(2);
+  report.places[0].inline_stack = {
+      *report.findings[0].source, {"tail.h", 40, 3, "load<float>(int)"}, {"", 0, 0, "saxpy_all"}};
+  report.places[1].inline_stack = {*report.findings[1].source};
+  const std::string text = render_text(report, "t");
+  EXPECT_THAT(text, HasSubstr("    at masked_tail.hip:12:7 in saxpy(int)\n"
+                              "    inlined at tail.h:40:3 in load<float>(int)\n"
+                              "    inlined at an unknown line in saxpy_all\n"
+                              "    first in"));
+  const nlohmann::json json = nlohmann::json::parse(render_json(report, "t"));
+  const auto& stack = json["findings"][0]["inline_stack"];
+  ASSERT_EQ(stack.size(), 3U);
+  EXPECT_EQ(stack[0], json["findings"][0]["source"]);
+  EXPECT_EQ(
+      stack[1],
+      nlohmann::json(
+          {{"file", "tail.h"}, {"line", 40}, {"column", 3}, {"function", "load<float>(int)"}}));
+  EXPECT_EQ(stack[2]["line"], 0);
+  EXPECT_EQ(json["findings"][1]["inline_stack"].size(), 1U);
+  const nlohmann::json sarif = nlohmann::json::parse(render_sarif(report, "t"));
+  const auto& result = sarif["runs"][0]["results"][0];
+  const auto& frames = result["stacks"][0]["frames"];
+  ASSERT_EQ(frames.size(), 3U);
+  EXPECT_EQ(frames[1]["location"]["physicalLocation"]["region"]["startLine"], 40);
+  EXPECT_EQ(frames[1]["location"]["logicalLocations"][0]["fullyQualifiedName"], "load<float>(int)");
+  EXPECT_FALSE(frames[2]["location"].contains("physicalLocation"));
+  EXPECT_FALSE(sarif["runs"][0]["results"][1].contains("stacks"));
+}
+
+TEST(Report, ShowsTheInstructionsOnRequest) {
+  Report report;
+  report.findings = {sample_finding()};
+  report.places.resize(1);
+  using Role = CodeLine::Role;
+  report.places[0].code = {
+      {0x1100, "v_lshlrev_b64 v[0:1], 2, v[0:1]", Role::kAddress, false},
+      {0x1144, "s_waitcnt lgkmcnt(0)", Role::kNone, false},
+      {0x1148, "global_load_dword v2, v[0:1], off", Role::kFinding, true},
+  };
+  EXPECT_THAT(render_text(report, "t"), Not(HasSubstr("v_lshlrev")));
+  EXPECT_THAT(render_text(report, "t", true),
+              HasSubstr("    *   0x1100  v_lshlrev_b64 v[0:1], 2, v[0:1]\n"
+                        "          ...\n"
+                        "        0x1144  s_waitcnt lgkmcnt(0)\n"
+                        "    >   0x1148  global_load_dword v2, v[0:1], off\n"
+                        "    fix:"));
+  const nlohmann::json json = nlohmann::json::parse(render_json(report, "t"));
+  const auto& lines = json["findings"][0]["disassembly"];
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0]["role"], "address");
+  EXPECT_FALSE(lines[1].contains("role"));
+  EXPECT_EQ(lines[2]["role"], "finding");
+  EXPECT_EQ(lines[2]["instruction"], "global_load_dword v2, v[0:1], off");
+}
+
+TEST(Report, SeveralTracesAreOneDocument) {
+  Report bad, good;
+  bad.findings = {sample_finding()};
+  bad.failed.push_back({2, 40, "k", "why"});
+  bad.failed_launches = 1;
+  const std::vector<TraceReport> traces = {{"bad.gfxg", bad, ""},
+                                           {"gone.gfxg", std::nullopt, "open gone.gfxg: no"},
+                                           {"good.gfxg", good, ""}};
+  keep_for_schemas(traces);
+  const std::string text = render_text(traces, false);
+  EXPECT_THAT(text, HasSubstr("bad.gfxg: error W1"));
+  EXPECT_THAT(text, HasSubstr("\ngone.gfxg: not checked: open gone.gfxg: no\n"));
+  EXPECT_THAT(text, HasSubstr("\ngood.gfxg: 0 launches checked"));
+  EXPECT_THAT(text, HasSubstr("\n2 traces checked, 1 not; 1 error, 0 warnings, 0 notes\n"));
+
+  const nlohmann::json json = nlohmann::json::parse(render_json(traces));
+  EXPECT_EQ(json["schema"], "gfxgraph-check-traces/1");
+  EXPECT_EQ(json["errors"], 1);
+  EXPECT_EQ(json["not_checked_traces"], 1);
+  ASSERT_EQ(json["traces"].size(), 3U);
+  EXPECT_EQ(json["traces"][0], nlohmann::json::parse(render_json(bad, "bad.gfxg")));
+  EXPECT_EQ(json["traces"][1]["error"], "open gone.gfxg: no");
+
+  const nlohmann::json sarif = nlohmann::json::parse(render_sarif(traces));
+  ASSERT_EQ(sarif["runs"].size(), 1U);
+  const auto& run = sarif["runs"][0];
+  EXPECT_EQ(run["properties"]["traces"].size(), 3U);
+  EXPECT_EQ(run["results"][0]["properties"]["trace"], "bad.gfxg");
+  const auto& told = run["invocations"][0]["toolExecutionNotifications"];
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0]["message"]["text"],
+            "bad.gfxg: launch 2 of kernel k was not, or not wholly, checked: why");
+  EXPECT_EQ(told[1]["message"]["text"], "gone.gfxg was not checked: open gone.gfxg: no");
+  EXPECT_EQ(run["invocations"][0]["executionSuccessful"], false);
+
+  // As the document of one trace always was.
+  EXPECT_EQ(render_json({traces[0]}), render_json(bad, "bad.gfxg"));
+  EXPECT_EQ(render_text({traces[0]}, false), render_text(bad, "bad.gfxg"));
 }
 
 TEST(Report, ModesParse) {

@@ -176,5 +176,34 @@ TEST(Baseline, KnowsFindingsByLineOrPlace) {
   EXPECT_EQ(report.findings[3].suppressed_by, "");
 }
 
+TEST(Baseline, ReadsReportsOfSeveralTraces) {
+  Report a, b;
+  a.findings = {at_line("k", 7, 0x110, 0)};
+  b.findings = {at_line("j", 8, 0x120, 0)};
+  const auto known = parse_baseline(
+      render_json({{"a", a, ""}, {"gone", std::nullopt, "why"}, {"b", b, ""}}), "earlier.json");
+  ASSERT_TRUE(known) << known.error().message;
+  ASSERT_EQ(known->size(), 2U);
+  apply_baseline(*known, b);
+  EXPECT_EQ(b.findings[0].suppressed_by, "in the baseline earlier.json");
+  EXPECT_FALSE(parse_baseline(R"({"schema": "gfxgraph-check-traces/1"})", "x"));
+}
+
+// A line that one of several traces needs is not reported.
+TEST(Suppressions, AreNotedIfNoTraceNeedsThem) {
+  Report a, b;
+  a.findings = {at_line("k", 7, 0x110, 0)};
+  const auto parsed = parse_suppressions("E2 k -- known\nE2 other -- gone\n", "f.txt");
+  ASSERT_TRUE(parsed);
+  a.findings[0].finding_class = FindingClass::kE2;
+  std::vector<bool> used;
+  suppress(*parsed, a, used);
+  suppress(*parsed, b, used);
+  note_unused(*parsed, used, b, "these traces");
+  EXPECT_EQ(a.findings[0].suppressed_by, "known");
+  EXPECT_TRUE(a.notes.empty());
+  EXPECT_EQ(b.notes, std::vector<std::string>{"f.txt:2: suppresses nothing in these traces"});
+}
+
 }  // namespace
 }  // namespace gfxgraph::lanecheck

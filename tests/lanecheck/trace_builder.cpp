@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <utility>
 
 namespace gfxgraph::lanecheck {
@@ -227,7 +229,17 @@ Result<Report> TraceBuilder::try_check(const CheckOptions& options) {
   if (report && all) {
     EXPECT_EQ(render_json(*report, "t"), render_json(*all, "t"));
   }
+  if (report) keep_for_schemas({{"t.gfxg", *report, ""}});
   return report;
+}
+
+void keep_for_schemas(const std::vector<TraceReport>& traces) {
+  const char* const folder = std::getenv("GFXGRAPH_REPORT_FOLDER");
+  if (folder == nullptr) return;
+  static int number = 0;
+  const std::string path = std::string(folder) + "/" + std::to_string(++number);
+  std::ofstream(path + ".json") << render_json(traces);
+  std::ofstream(path + ".sarif") << render_sarif(traces);
 }
 
 Report TraceBuilder::check(MaskedLaneMode mode, bool strict) {

@@ -83,6 +83,10 @@ class TraceBuilder {
   format::AllocationId next_allocation_ = 1;
 };
 
+// For report_schemas.py: writes the JSON and the SARIF into the folder GFXGRAPH_REPORT_FOLDER.
+// Without that variable it does nothing.
+void keep_for_schemas(const std::vector<TraceReport>& traces);
+
 uint64_t count_of(const Report& report, FindingClass finding_class);
 const Finding* first_of(const Report& report, FindingClass finding_class);
 

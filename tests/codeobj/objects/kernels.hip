@@ -11,6 +11,10 @@ DEVICE __attribute__((always_inline)) float doubled(const float* a, int i) {
   return a[i] * 2.0f;  // line 11: the tests look for it
 }
 
+DEVICE __attribute__((always_inline)) float quadrupled(const float* a, int i) {
+  return doubled(a, i) * 2.0f;  // line 15
+}
+
 struct Pair {
   float* values;
   int count;
@@ -19,7 +23,7 @@ struct Pair {
 extern "C" GLOBAL void vadd(const float* a, const float* b, float* c, int n) {
   int i = __builtin_amdgcn_workgroup_id_x() * __builtin_amdgcn_workgroup_size_x() +
           __builtin_amdgcn_workitem_id_x();
-  if (i < n) c[i] = doubled(a, i) + b[i] + g_table[i & 15] + c_bias;
+  if (i < n) c[i] = doubled(a, i) + quadrupled(b, i) + g_table[i & 15] + c_bias;  // line 26
 }
 
 extern "C" GLOBAL void by_value(Pair p, char c, double d) {
