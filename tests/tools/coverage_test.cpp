@@ -33,7 +33,7 @@ class Coverage : public testing::Test {
   }
   uint64_t missing(const std::string& name) {
     const auto& found = kernel(name).missing;
-    return found.contains("image_load") ? found.at("image_load") : 0;
+    return found.contains("image_load_pck") ? found.at("image_load_pck") : 0;
   }
 
   FileCoverage file_;
@@ -83,7 +83,7 @@ TEST_F(Coverage, JudgesWhatIsWrittenToMode) {
 TEST_F(Coverage, SumsUp) {
   const std::vector<MissingOpcode> missing = missing_opcodes({file_, file_});
   ASSERT_EQ(missing.size(), 1U);
-  EXPECT_EQ(missing[0].name, "image_load");
+  EXPECT_EQ(missing[0].name, "image_load_pck");
   EXPECT_EQ(missing[0].kernels, 2U * 5);
   EXPECT_EQ(missing[0].instructions, 2U * 9);
 }

@@ -23,14 +23,14 @@ begin plain
   v_mov_b32 v0, 1
 1:
   s_endpgm
-  image_load v0, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D  // behind the end
+  image_load_pck v0, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D  // behind the end
 end plain
 
 begin branch_to_missing
   s_cbranch_execz 1f
   s_endpgm
 1:
-  image_load v0, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D
+  image_load_pck v0, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D
   s_endpgm
 end branch_to_missing
 
@@ -55,7 +55,7 @@ begin missing_behind_call
   s_add_u32 s4, s4, returns@rel32@lo+4
   s_addc_u32 s5, s5, returns@rel32@hi+12
   s_swappc_b64 s[30:31], s[4:5]
-  image_load v0, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D
+  image_load_pck v0, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D
   s_endpgm
 end missing_behind_call
 
@@ -63,7 +63,7 @@ end missing_behind_call
 begin long_jump
   s_branch 2f
 1:
-  image_load v0, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D
+  image_load_pck v0, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D
   s_endpgm
 2:
   s_getpc_b64 s[4:5]
@@ -117,7 +117,7 @@ end may_set_other_mode
 .text
 .p2align 8
 has_missing:
-  image_load v0, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D
+  image_load_pck v0, v[0:1], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D
   s_setpc_b64 s[30:31]
 stops:
   s_trap 2
