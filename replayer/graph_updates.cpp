@@ -31,7 +31,7 @@ class Trial {
  public:
   // `device` and `code`: the kernel is launched through entry code; or null.
   Trial(const HipLibrary& library, const PacketDevice* device, PacketCode* code)
-      : library_(library), hip_(library.table()), device_of_entry_(device), packet_code_(code) {}
+      : hip_(library.table()), device_of_entry_(device), packet_code_(code) {}
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
   ~Trial() {
@@ -192,7 +192,6 @@ class Trial {
   static constexpr uint32_t kUntouched = 0x5a5a5a5a;
   static constexpr const char* kTrialKernel = "gfxgraph_trial";
 
-  const HipLibrary& library_;
   const HipTable& hip_;
   const PacketDevice* device_of_entry_;
   PacketCode* packet_code_;
