@@ -156,9 +156,8 @@ Json ranges_json(const std::vector<ranges::RangeSummary>& all, size_t most) {
 Json graphs_json(const format::Trace& trace, size_t most) {
   EventJson names(trace);
   Json list = Json::array();
-  size_t nodes = 0, total = 0;
+  size_t nodes = 0;
   for (const format::Graph& graph : trace.graphs()) {
-    total += graph.nodes.size();
     if (nodes + graph.nodes.size() > most) continue;
     nodes += graph.nodes.size();
     Json texts = Json::array();
