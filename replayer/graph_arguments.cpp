@@ -59,7 +59,13 @@ bool GraphArguments::take(uint32_t launch) noexcept {
     const PreparedLaunch& prepared = instance_.launch(launch);
     const auto [found, is_new] = entries_.try_emplace(prepared.kernel);
     Entry& entry = found->second;
-    if (is_new && !load_entry(entry, prepared.kernel)) entry.function = nullptr;
+    if (is_new) {
+      if (const Result<void> loaded = load_entry(entry, prepared.kernel); !loaded) {
+        entry.function = nullptr;
+        instance_.session().log(kLogInfo,
+                                "arguments stay in the graph's nodes: " + loaded.error().message);
+      }
+    }
     if (entry.function == nullptr) {
       instance_.hip().hipGetLastError();
       return false;

@@ -13,7 +13,7 @@ class LaunchLock {
   using Launching = std::shared_lock<std::shared_mutex>;
   using InGraph = std::unique_lock<std::shared_mutex>;
 
-  // Without it the locks below hold nothing. While no step of the session runs.
+  // Whether the locks below hold anything. Call it only while no step of the session runs.
   void use(bool used) noexcept { used_ = used; }
   // Around a launch into a stream, which may take place beside others.
   Launching launching() { return used_ ? Launching(mutex_) : Launching(); }

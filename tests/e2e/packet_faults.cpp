@@ -382,7 +382,9 @@ class Test {
 
 int main(int argc, char** argv) {
   const std::string_view what = argc > 2 ? argv[2] : "";
-  if (argc < 2) return 2;
+  const std::set<std::string_view> known = {"",       "order", "scopes", "reset",
+                                            "stream", "ring",  "values"};
+  if (argc < 2 || !known.contains(what)) return 2;
   try {
     if (what == "order" || what == "scopes") setenv("GFXGRAPH_PACKET_ORDER", "reversed", 1);
     const auto agent = must(private_library("libhsa-runtime64.so.1"));
