@@ -67,6 +67,22 @@ struct Front<Value (*)(Arguments...), row> {
   }
 };
 
+// The same for HIP's functions, where `hip_fails`.
+HipTable real_hip;
+bool hip_fails = false;
+template <typename Function, Function HipTable::* row>
+struct HipFront;
+template <typename... Arguments, int (*HipTable::*row)(Arguments...)>
+struct HipFront<int (*)(Arguments...), row> {
+  static int call(Arguments... arguments) {
+    if (hip_fails && (++calls == fail_at || (for_good && fail_at != 0 && calls > fail_at))) {
+      failed = true;
+      return 1;  // hipErrorInvalidValue
+    }
+    return (real_hip.*row)(arguments...);
+  }
+};
+
 hsa_abi::Status create_queue(uint64_t agent, uint32_t size, uint32_t type,
                              hsa_abi::QueueCallback callback, void* data, uint32_t private_bytes,
                              uint32_t group_bytes, hsa_abi::Queue** queue) {
@@ -102,6 +118,15 @@ hip::Error launch_unless_dropped(void* function, unsigned grid_x, unsigned grid_
                 parameters, extra);
 }
 
+template <typename Function, Function HipTable::* row>
+void* front(void* found) {
+  if constexpr (requires { HipFront<Function, row>::call; }) {
+    (void)found;
+    return reinterpret_cast<void*>(&HipFront<Function, row>::call);
+  }
+  return found;
+}
+
 void* find(void* handle, const char* name) {
   void* const found = dlsym(handle, name);
   const std::string_view text(name);
@@ -109,6 +134,13 @@ void* find(void* handle, const char* name) {
     launch = reinterpret_cast<decltype(launch)>(found);
     return reinterpret_cast<void*>(&launch_unless_dropped);
   }
+#define GFXGRAPH_HIP_SYMBOL(requirement, result, row, arguments)         \
+  if (found != nullptr && text == #row && std::is_same_v<result, int>) { \
+    real_hip.row = reinterpret_cast<decltype(real_hip.row)>(found);      \
+    return front<decltype(real_hip.row), &HipTable::row>(found);         \
+  }
+#include "replayer/hip_symbols.inc"
+#undef GFXGRAPH_HIP_SYMBOL
 #define GFXGRAPH_HSA_SYMBOL(result, row, arguments)                                          \
   if (text == #row) {                                                                        \
     real.row = reinterpret_cast<decltype(real.row)>(found);                                  \
@@ -207,11 +239,42 @@ class Test {
     }
   }
 
-  // What 20 runs with other values leave in the first buffer.
-  std::vector<std::byte> changed(Mode mode, const std::shared_ptr<const HipLibrary>& library) {
+  // The same for calls of HIP after the step is loaded: an error, or the right bytes; and the next
+  // step is right.
+  int values_change_without_hip() {
+    fail_at = 0;
+    const std::vector<std::byte> expected = changed(Mode::kBatch, library_);
+    for (int n = 1;; ++n) {
+      const auto library = must(HipLibrary::load(0, &find));  // it has not made its trial
+      std::string error;
+      failed = false;
+      try {
+        require(changed(Mode::kGraph, library, n) == expected, "differs");
+      } catch (const std::runtime_error& thrown) {
+        error = thrown.what();
+      }
+      hip_fails = false;
+      fail_at = 0;
+      require(error.empty() || (failed && error != "differs"),
+              "graph: call " + std::to_string(n) + " of HIP: " + error);
+      require(changed(Mode::kGraph, library) == expected,
+              "the step after call " + std::to_string(n));
+      if (!failed) return n - 1;
+    }
+  }
+
+  // What 20 runs with other values leave in the first buffer. `failing`: which call of HIP fails.
+  std::vector<std::byte> changed(Mode mode, const std::shared_ptr<const HipLibrary>& library,
+                                 int failing = 0) {
     LoadOptions options;
     options.mode = mode;
     const auto step = must(Step::load(program_, library, options));
+    if (failing != 0) {
+      calls = 0;
+      for_good = false;
+      fail_at = failing;
+      hip_fails = true;
+    }
     for (uint32_t run = 0; run < 20; ++run) {
       must(step->set_kernarg(0, sizeof(uint64_t), std::as_bytes(std::span(&run, 1))));
       must(step->run());
@@ -397,6 +460,8 @@ int main(int argc, char** argv) {
     if (what == "values") {
       const int count = test.values_change();
       require(count > 20, "only " + std::to_string(count) + " calls");
+      const int hip_calls = test.values_change_without_hip();
+      require(hip_calls > 60, "only " + std::to_string(hip_calls) + " calls of HIP");
     }
     if (what == "stream") test.stream_is_destroyed(false);
     if (what == "stream") test.stream_is_destroyed(true);
