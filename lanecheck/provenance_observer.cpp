@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "emulator/decode/operand_uses.h"
 #include "emulator/engine/wave64.h"
@@ -27,57 +28,60 @@ ProvenanceWave& half_of(ProvenanceWave& state, const Wave& wave, uint32_t lane) 
   return upper ? *static_cast<ProvenanceWave*>(wave.upper->observer_state) : state;
 }
 
-Tag tag_of(const ProvenanceWave& state, unsigned code, unsigned lane) {
-  if (!tagging::is_tagged(state, code)) return 0;
-  return code < kFirstVector ? state.scalar[code] : state.vector[code - kFirstVector][lane];
-}
-
-void set_scalar(ProvenanceWave& state, unsigned code, Tag tag) {
-  if (code >= 128 || code == operand::kNull) return;
-  const uint64_t bit = UINT64_C(1) << code % 64;
-  uint64_t& word = state.tagged[code / 64];
-  word = tag != 0 ? word | bit : word & ~bit;
-  state.scalar[code] = tag;
-}
-
-// `tags` null: none.
-void set_vector(ProvenanceWave& state, unsigned code, uint32_t lanes, const Tag* tags) {
-  if (code < kFirstVector || code >= 512) return;
-  uint64_t& word = state.tagged[code / 64];
-  const uint64_t bit = UINT64_C(1) << code % 64;
-  Tag* const row = state.vector[code - kFirstVector];
-  const bool before = (word & bit) != 0;
-  if (!before && tags == nullptr) return;
-  Tag all = 0;
-  if (lanes == ~0U) {
-    for (unsigned l = 0; tags != nullptr && l < kLanes; ++l) all |= row[l] = tags[l];
-    word = all != 0 ? word | bit : word & ~bit;
-    return;
+// The dwords of the operands, if there are few: tests of them have no loops then.
+bool list_dwords(InstOperands& operands) {
+  const InstOperands before = operands;
+  const auto list = [](const emulator::OperandRef* from, unsigned count, emulator::OperandRef* to,
+                       unsigned most) {
+    unsigned dwords = 0;
+    for (unsigned n = 0; n < count; ++n) {
+      if (dwords + from[n].dwords > most) return false;
+      for (unsigned d = 0; d < from[n].dwords; ++d) {
+        to[dwords] = from[n];
+        to[dwords].code = static_cast<uint16_t>(from[n].code + d);
+        to[dwords++].dwords = 1;
+      }
+    }
+    for (; dwords < most; ++dwords) to[dwords] = {.code = RegisterTags::kNoRegister};
+    return true;
+  };
+  if (list(before.source, before.source_count, operands.source, ProvenanceObserver::kFewSources) &&
+      list(before.dest, before.dest_count, operands.dest, ProvenanceObserver::kFewDests)) {
+    operands.source_count = ProvenanceObserver::kFewSources;
+    operands.dest_count = ProvenanceObserver::kFewDests;
+    return true;
   }
-  for (unsigned l = 0; l < kLanes; ++l) {
-    const Tag old = before ? row[l] : 0;
-    row[l] = (lanes >> l & 1) != 0 ? (tags == nullptr ? 0 : tags[l]) : old;
-    all |= row[l];
+  operands = before;
+  return false;
+}
+
+// kPlain and kThirdSource. Lists the vector destination before a carry.
+uint32_t plain_bits(const Inst& inst, InstOperands& operands) {
+  const emulator::OpInfo& info = emulator::op_info(inst.op);
+  if (operands.dest[1].code == inst.dst) std::swap(operands.dest[0], operands.dest[1]);
+  const bool third = inst.src[2] < RegisterTags::kNoRegister && !has_carry_in(inst.op);
+  const bool vector = emulator::is_vector_alu(inst.format);
+  if (vector ? inst.extra() != VopExtra::kNone || inst.dst < kFirstVector : inst.dst >= 128)
+    return 0;
+  if (info.dst_dwords != 1 || operands.dest[0].code != inst.dst ||
+      (operands.dest[1].code != RegisterTags::kNoRegister && operands.dest[1].code >= kFirstVector))
+    return 0;
+  for (unsigned n = 0; n < (third ? 3U : 2U); ++n)
+    if (info.src_dwords[n] > 1) return 0;
+  return ProvenanceObserver::kPlain | (third ? ProvenanceObserver::kThirdSource : 0);
+}
+
+// The upper dword of the base of an access to global memory; kNoRegister: it has none.
+unsigned base_of(const Inst& inst) {
+  unsigned base = operand::kNone;
+  switch (inst.format) {
+    case Format::kGlobal: base = inst.src[2] != operand::kNone ? inst.src[2] : inst.src[0]; break;
+    case Format::kFlat: base = inst.src[0]; break;
+    case Format::kMubuf:
+    case Format::kMtbuf: base = inst.sdst; break;
+    default: break;
   }
-  word = all != 0 ? word | bit : word & ~bit;
-}
-
-// The same tag in all active lanes.
-void fill_vector(ProvenanceWave& state, const Wave& wave, unsigned code, Tag tag) {
-  if (code < kFirstVector || code >= 512) return;
-  Tag tags[kLanes];
-  std::fill_n(tags, kLanes, tag);
-  set_vector(state, code, wave.exec(), tag == 0 ? nullptr : tags);
-}
-
-// Whether the register has the same tag in all active lanes: addresses in one buffer nearly always.
-bool same_in_lanes(const ProvenanceWave& state, const Wave& wave, unsigned code) {
-  if (code < kFirstVector || !tagging::is_tagged(state, code)) return true;
-  const Tag* const row = state.vector[code - kFirstVector];
-  const Tag first = row[static_cast<unsigned>(std::countr_zero(wave.exec())) % kLanes];
-  Tag other = 0;
-  for (unsigned l = 0; l < kLanes; ++l) other |= (row[l] ^ first) & wave.exec_mask.lane[l];
-  return other == 0;
+  return std::min(base + 1, RegisterTags::kNoRegister);
 }
 
 }  // namespace
@@ -89,11 +93,16 @@ void ProvenanceObserver::decoded(const Inst& inst, InstOperands& operands) {
   const bool memory = rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad;
   operands.hooked = words_ != nullptr && (memory || rule == TagRule::kJump ||
                                           rule == TagRule::kCompare || operands.dest_count != 0);
-  operands.user = static_cast<uint32_t>(rule) << kRuleShift | extra;
+  if (rule == TagRule::kVectorMemory) extra = base_of(inst) << kBaseShift;
+  const bool few = list_dwords(operands);
+  if (few && rule == TagRule::kCombine) extra |= plain_bits(inst, operands);
+  const uint32_t kind = 2 * static_cast<uint32_t>(rule) + (few ? 1 : 0);
+  operands.user = kind << kKindShift | extra;
 }
 
-void ProvenanceObserver::wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo&) {
-  state.tagged.fill(0);
+void ProvenanceObserver::wave_begin(WaveState& state, const Wave& wave,
+                                    const emulator::WaveInfo& info) {
+  state.registers.reset(info.launched_lanes);
   state.scratch.clear();
   state.dwords = state.events = 0;
   state.pending = false;
@@ -116,15 +125,15 @@ void ProvenanceObserver::wave_end(WaveState&, const Wave& wave) {
 void ProvenanceObserver::before_halves(WaveState& low, WaveState& high,
                                        const emulator::HalfPlan& plan) {
   for (unsigned n = 0; n < plan.copy_count; ++n)
-    set_scalar(high, plan.copies[n].to, tag_of(low, plan.copies[n].from, 0));
+    high.registers.set_scalar(plan.copies[n].to, low.registers.get(plan.copies[n].from, 0));
   for (unsigned n = 0; n < 3; ++n) {
     if ((plan.specials >> n & 1) == 0) continue;
-    for (unsigned d = 0; d < 2; ++d) set_scalar(high, plan.high->src[n] + d, 0);
+    for (unsigned d = 0; d < 2; ++d) high.registers.set_scalar(plan.high->src[n] + d, 0);
   }
 }
 
 void ProvenanceObserver::after_halves(WaveState& low, WaveState&, const emulator::HalfPlan& plan) {
-  if (plan.mask_result != emulator::HalfPlan::kNone) set_scalar(low, plan.mask_result, 0);
+  if (plan.mask_result != emulator::HalfPlan::kNone) low.registers.set_scalar(plan.mask_result, 0);
 }
 
 // ---- registers ----
@@ -135,9 +144,9 @@ void ProvenanceObserver::clear_dests(WaveState& state, const Wave& wave, const I
     for (unsigned d = 0; d < operands.dest[n].dwords; ++d) {
       const unsigned code = operands.dest[n].code + d;
       if (code >= kFirstVector)
-        set_vector(state, code, wave.exec(), nullptr);
+        state.registers.fill(code, wave.exec(), 0);
       else
-        set_scalar(state, code, 0);
+        state.registers.set_scalar(code, 0);
     }
   }
 }
@@ -164,12 +173,12 @@ Tag ProvenanceObserver::combined(const WaveState& state, const Wave& wave, const
     if (code >= 512 || (n == 2 && has_carry_in(inst.op))) continue;
     const unsigned dwords = info.src_dwords[n];
     if ((strong >> n & 1) != 0) {
-      if (dword == 0 || dwords > 1) all = tags.unite(all, tag_of(state, code + dword, lane));
+      if (dword == 0 || dwords > 1) all = tags.unite(all, state.registers.get(code + dword, lane));
       continue;
     }
     if (wide && dword == 1 && product_is_small(wave, inst, lane)) continue;
     for (unsigned d = 0; d < dwords; ++d)
-      all = tags.unite(all, tags.weaken(tag_of(state, code + d, lane)));
+      all = tags.unite(all, tags.weaken(state.registers.get(code + d, lane)));
   }
   return all;
 }
@@ -179,12 +188,12 @@ static bool combines_alike(const ProvenanceWave& state, const Wave& wave, const 
   if (inst.extra() != VopExtra::kNone) return false;
   const bool wide = inst.op == Op::v_mad_u64_u32 || inst.op == Op::v_mad_i64_i32;
   // The lanes' values tell.
-  if (wide && (tagging::is_tagged(state, inst.src[0]) || tagging::is_tagged(state, inst.src[1])))
-    return false;
+  const auto any = [&](unsigned code) { return code < 512 && state.registers.any(code); };
+  if (wide && (any(inst.src[0]) || any(inst.src[1]))) return false;
   const emulator::OpInfo& info = emulator::op_info(inst.op);
   for (unsigned n = 0; n < 3; ++n)
     for (unsigned d = 0; d < std::max<unsigned>(1, info.src_dwords[n]); ++d)
-      if (!same_in_lanes(state, wave, inst.src[n] + d)) return false;
+      if (!state.registers.same_in(inst.src[n] + d, wave.exec())) return false;
   return true;
 }
 
@@ -197,7 +206,7 @@ void ProvenanceObserver::combine(WaveState& state, const Wave& wave, const Inst&
     for (unsigned d = 0; d < dwords; ++d) made[d] = combined(state, wave, inst, d, 0);
     clear_dests(state, wave, inst);
     if (emulator::is_vector_alu(inst.format)) return;  // a mask of lanes
-    for (unsigned d = 0; d < dwords; ++d) set_scalar(state, inst.dst + d, made[d]);
+    for (unsigned d = 0; d < dwords; ++d) state.registers.set_scalar(inst.dst + d, made[d]);
     return;
   }
   if (wave.exec() != 0 && combines_alike(state, wave, inst)) {
@@ -205,7 +214,7 @@ void ProvenanceObserver::combine(WaveState& state, const Wave& wave, const Inst&
     Tag one[kMostDwords] = {};
     for (unsigned d = 0; d < dwords; ++d) one[d] = combined(state, wave, inst, d, lane);
     if (emulator::operands_of(inst).dest_count > 1) clear_dests(state, wave, inst);  // a carry
-    for (unsigned d = 0; d < dwords; ++d) fill_vector(state, wave, inst.dst + d, one[d]);
+    for (unsigned d = 0; d < dwords; ++d) state.registers.fill(inst.dst + d, wave.exec(), one[d]);
     return;
   }
   Tag made[kMostDwords][kLanes] = {};
@@ -214,17 +223,18 @@ void ProvenanceObserver::combine(WaveState& state, const Wave& wave, const Inst&
   Tags& tags = words_->tags();
   Tag others = 0;  // of all lanes
   for (unsigned l = 0; dpp && l < kLanes; ++l)
-    others = tags.unite(others, tags.weaken(tag_of(state, inst.src[0], l)));
+    others = tags.unite(others, tags.weaken(state.registers.get(inst.src[0], l)));
   for (uint32_t rest = wave.exec(); rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     for (unsigned d = 0; d < dwords; ++d) {
       made[d][lane] = tags.unite(combined(state, wave, inst, d, lane), others);
       if (partial)
-        made[d][lane] = tags.unite(made[d][lane], tags.weaken(tag_of(state, inst.dst + d, lane)));
+        made[d][lane] =
+            tags.unite(made[d][lane], tags.weaken(state.registers.get(inst.dst + d, lane)));
     }
   }
   clear_dests(state, wave, inst);
-  for (unsigned d = 0; d < dwords; ++d) set_vector(state, inst.dst + d, wave.exec(), made[d]);
+  for (unsigned d = 0; d < dwords; ++d) state.registers.set(inst.dst + d, wave.exec(), made[d]);
 }
 
 static TagRelation relation_at(const Inst& inst) {
@@ -238,7 +248,9 @@ void ProvenanceObserver::relate(const WaveState& state, const Wave& wave, const 
   if (relation == TagRelation::kNone || relation == TagRelation::kSum) return;
   const unsigned upper = emulator::op_info(inst.op).src_dwords[0] > 1 ? 1 : 0;
   const unsigned a = inst.src[0], b = inst.src[1];
-  if (!tagging::is_tagged(state, a + upper) || !tagging::is_tagged(state, b + upper)) return;
+  if (std::max(a, b) + upper >= 512 || !state.registers.any(a + upper) ||
+      !state.registers.any(b + upper))
+    return;
   const auto side = [&](unsigned code, unsigned lane) {
     const auto value = [&](unsigned dword) {
       if (dword < kFirstVector) return wave.sgpr[dword];
@@ -247,11 +259,11 @@ void ProvenanceObserver::relate(const WaveState& state, const Wave& wave, const 
     Provenance::Side one;
     const bool high = relation == TagRelation::kWhole || relation == TagRelation::kUpper;
     if (high) {
-      one.high = tag_of(state, code + upper, lane);
+      one.high = state.registers.get(code + upper, lane);
       one.high_value = value(code + upper);
     }
     if (!high || relation == TagRelation::kWhole) {
-      one.low = tag_of(state, high ? code : code + upper, lane);
+      one.low = state.registers.get(high ? code : code + upper, lane);
       one.low_value = value(high ? code : code + upper);
     }
     return one;
@@ -260,7 +272,8 @@ void ProvenanceObserver::relate(const WaveState& state, const Wave& wave, const 
   Tag last_a = 0, last_b = 0;
   for (uint32_t rest = vector ? wave.exec() : 1; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const Tag one = tag_of(state, a + upper, lane), other = tag_of(state, b + upper, lane);
+    const Tag one = state.registers.get(a + upper, lane),
+              other = state.registers.get(b + upper, lane);
     if (one == 0 || other == 0 || (one == last_a && other == last_b)) continue;
     words_->relate(relation, side(a, lane), side(b, lane));
     last_a = one;
@@ -272,18 +285,19 @@ void ProvenanceObserver::move_relative(WaveState& state, const Wave& wave, const
   const RelativeRegisters at = relative_registers(inst, wave.sgpr[operand::kM0]);
   const bool wide = inst.op == Op::s_movreld_b64 || inst.op == Op::s_movrels_b64;
   if (inst.dst < kFirstVector) {
-    const Tag low = tag_of(state, at.source, 0), high = wide ? tag_of(state, at.source + 1U, 0) : 0;
-    set_scalar(state, at.dest, low);
-    if (wide) set_scalar(state, at.dest + 1U, high);
+    const Tag low = state.registers.get(at.source, 0),
+              high = wide ? state.registers.get(at.source + 1U, 0) : 0;
+    state.registers.set_scalar(at.dest, low);
+    if (wide) state.registers.set_scalar(at.dest + 1U, high);
     return;
   }
   Tag source[kLanes], dest[kLanes];
   for (unsigned l = 0; l < kLanes; ++l) {
-    source[l] = tag_of(state, at.source, l);
-    dest[l] = tag_of(state, at.dest, l);
+    source[l] = state.registers.get(at.source, l);
+    dest[l] = state.registers.get(at.dest, l);
   }
-  set_vector(state, at.dest, wave.exec(), source);
-  if (inst.op == Op::v_swaprel_b32) set_vector(state, at.source, wave.exec(), dest);
+  state.registers.set(at.dest, wave.exec(), source);
+  if (inst.op == Op::v_swaprel_b32) state.registers.set(at.source, wave.exec(), dest);
 }
 
 void ProvenanceObserver::before_tagged(TagRule rule, WaveState& state, const Wave& wave,
@@ -292,14 +306,19 @@ void ProvenanceObserver::before_tagged(TagRule rule, WaveState& state, const Wav
   const unsigned dwords = std::max<unsigned>(1, emulator::op_info(inst.op).dst_dwords);
   const auto move = [&](unsigned from) {
     if (inst.dst >= kFirstVector) {
+      Tag tag = 0;
+      uint32_t lanes = 0;
+      if (state.registers.one(from, tag, lanes))
+        return state.registers.fill(inst.dst, exec, tag, lanes);
       Tag row[kLanes];
-      for (unsigned l = 0; l < kLanes; ++l) row[l] = tag_of(state, from, l);
-      set_vector(state, inst.dst, exec, row);
+      for (unsigned l = 0; l < kLanes; ++l) row[l] = state.registers.get(from, l);
+      state.registers.set(inst.dst, exec, row);
       return;
     }
-    const Tag low = tag_of(state, from, 0), high = dwords > 1 ? tag_of(state, from + 1, 0) : 0;
-    set_scalar(state, inst.dst, low);
-    if (dwords > 1) set_scalar(state, inst.dst + 1U, high);
+    const Tag low = state.registers.get(from, 0),
+              high = dwords > 1 ? state.registers.get(from + 1, 0) : 0;
+    state.registers.set_scalar(inst.dst, low);
+    if (dwords > 1) state.registers.set_scalar(inst.dst + 1U, high);
   };
   switch (rule) {
     case TagRule::kCombine: relate(state, wave, inst); return combine(state, wave, inst);
@@ -309,15 +328,21 @@ void ProvenanceObserver::before_tagged(TagRule rule, WaveState& state, const Wav
       return;
     case TagRule::kScalarSelect:
       move(inst.src[wave.scc != 0 ? 0 : 1]);
-      set_scalar(state, operand::kNull, 0);
+      state.registers.set_scalar(operand::kNull, 0);
       return;
     case TagRule::kSelect: {
       const uint32_t bits =
           operand::is_sgpr(inst.src[2]) ? wave.sgpr[inst.src[2]] : static_cast<uint32_t>(inst.k[2]);
+      Tag no = 0, yes = 0;
+      uint32_t no_lanes = 0, yes_lanes = 0;
+      if (state.registers.one(inst.src[0], no, no_lanes) &&
+          state.registers.one(inst.src[1], yes, yes_lanes) && (no == yes || no == 0 || yes == 0))
+        return state.registers.fill(inst.dst, exec, no | yes,
+                                    (no_lanes & ~bits) | (yes_lanes & bits));
       Tag row[kLanes];
       for (unsigned l = 0; l < kLanes; ++l)
-        row[l] = tag_of(state, inst.src[(bits >> l & 1) != 0 ? 1 : 0], l);
-      return set_vector(state, inst.dst, exec, row);
+        row[l] = state.registers.get(inst.src[(bits >> l & 1) != 0 ? 1 : 0], l);
+      return state.registers.set(inst.dst, exec, row);
     }
     case TagRule::kReadLane: {
       const uint64_t active =
@@ -325,35 +350,34 @@ void ProvenanceObserver::before_tagged(TagRule rule, WaveState& state, const Wav
       uint32_t lane = active == 0 ? 0 : static_cast<uint32_t>(std::countr_zero(active));
       if (inst.op == Op::v_readlane_b32) lane = wave.read32(&inst, 1);
       const WaveState& half = half_of(state, wave, lane);
-      return set_scalar(state, inst.dst, tag_of(half, inst.src[0], lane & 31));
+      return state.registers.set_scalar(inst.dst, half.registers.get(inst.src[0], lane & 31));
     }
     case TagRule::kWriteLane: {
       const uint32_t lane = wave.read32(&inst, 1);
-      Tag row[kLanes] = {};
-      row[lane & 31] = tag_of(state, inst.src[0], 0);
-      return set_vector(half_of(state, wave, lane), inst.dst, 1U << (lane & 31), row);
+      const Tag tag = state.registers.get(inst.src[0], 0);
+      return half_of(state, wave, lane).registers.set_lane(inst.dst, lane & 31, tag);
     }
     case TagRule::kSwap: {
       Tag first[kLanes], second[kLanes];
       for (unsigned l = 0; l < kLanes; ++l) {
-        first[l] = tag_of(state, inst.dst, l);
-        second[l] = tag_of(state, inst.src[0], l);
+        first[l] = state.registers.get(inst.dst, l);
+        second[l] = state.registers.get(inst.src[0], l);
       }
-      set_vector(state, inst.dst, exec, second);
-      return set_vector(state, inst.src[0], exec, first);
+      state.registers.set(inst.dst, exec, second);
+      return state.registers.set(inst.src[0], exec, first);
     }
     case TagRule::kRelative: return move_relative(state, wave, inst);
     case TagRule::kCompare: relate(state, wave, inst); return clear_dests(state, wave, inst);
     case TagRule::kJump:
-      if (const Tag high = tag_of(state, inst.src[0] + 1U, 0)) words_->jump(high);
+      if (const Tag high = state.registers.get(inst.src[0] + 1U, 0)) words_->jump(high);
       return clear_dests(state, wave, inst);
     case TagRule::kCrossLane: {
       // DS has the values in the operand behind the address, but for ds_swizzle.
       const bool second = inst.op == Op::ds_bpermute_b32 || inst.op == Op::ds_permute_b32;
       const unsigned from = inst.src[second ? 1 : 0];
-      state.kept_any = tagging::is_tagged(state, from) && from >= kFirstVector;
+      state.kept_any = from >= kFirstVector && from < 512 && state.registers.any(from);
       for (unsigned l = 0; state.kept_any && l < kLanes; ++l) {
-        state.kept[l] = tag_of(state, from, l);
+        state.kept[l] = state.registers.get(from, l);
         state.kept_values[l] = wave.v(static_cast<uint16_t>(from)).lane[l];
       }
       // Later: the values tell where the lanes come from.
@@ -373,7 +397,7 @@ void ProvenanceObserver::finish_cross_lane(WaveState& state, const Wave& wave, c
       if (state.kept_values[l] == value) row[lane] = tags.unite(row[lane], state.kept[l]);
   }
   state.kept_any = false;
-  set_vector(state, inst.dst, wave.exec(), row);
+  state.registers.set(inst.dst, wave.exec(), row);
 }
 
 void ProvenanceObserver::after_tagged(TagRule rule, WaveState& state, const Wave& wave,
@@ -387,215 +411,28 @@ void ProvenanceObserver::after_tagged(TagRule rule, WaveState& state, const Wave
   };
   for (unsigned d = 0; d < dwords; ++d) {
     const unsigned code = inst.dst + d;
-    if (!tagging::is_tagged(state, code)) continue;
+    if (code >= RegisterTags::kNoRegister || !state.registers.any(code)) continue;
     if (code < kFirstVector) {
-      set_scalar(state, code, narrow(state.scalar[code], wave.sgpr[code]));
+      state.registers.set_scalar(code, narrow(state.registers.get(code, 0), wave.sgpr[code]));
+      continue;
+    }
+    const emulator::Row& values = wave.v(static_cast<uint16_t>(code));
+    Tag tag = 0;
+    uint32_t lanes = 0;
+    if (state.registers.one(code, tag, lanes) && Tags::is_single(tag) && !Tags::is_weak(tag)) {
+      bool some = false;
+      for (unsigned l = 0; l < kLanes; ++l) some |= Provenance::ends(values.lane[l]);
+      if (!some) continue;
+      uint32_t ended = 0;
+      for (unsigned l = 0; l < kLanes; ++l) ended |= Provenance::ends(values.lane[l]) ? 1U << l : 0;
+      ended &= wave.exec();
+      if (ended != 0) state.registers.fill(code, ended, 0);
       continue;
     }
     Tag row[kLanes];
-    const Tag* const tags = state.vector[code - kFirstVector];
-    const emulator::Row& values = wave.v(static_cast<uint16_t>(code));
-    Tag all = 0;
-    for (unsigned l = 0; l < kLanes; ++l) all |= tags[l];
-    const bool plain = Tags::is_single(all) && !Tags::is_weak(all);
-    for (unsigned l = 0; plain && l < kLanes; ++l)
-      row[l] = Provenance::ends(values.lane[l]) ? 0 : tags[l];
-    for (unsigned l = 0; !plain && l < kLanes; ++l) row[l] = narrow(tags[l], values.lane[l]);
-    set_vector(state, code, wave.exec(), row);
-  }
-}
-
-// ---- memory ----
-
-bool ProvenanceObserver::has_no_tags(WaveState& state, const emulator::MemoryEvent& event,
-                                     uint32_t lanes) {
-  if (event.space == Space::kLds) return state.lds == nullptr || state.lds->empty();
-  if (event.space == Space::kScratch) return state.scratch.empty();
-  const uint64_t first = event.address[std::countr_zero(lanes)];
-  const unsigned last_byte = event.access_bytes - 1U;
-  uint64_t differ = 0;  // bits of addresses
-  if (lanes == ~0U) {
     for (unsigned l = 0; l < kLanes; ++l)
-      differ |= (event.address[l] ^ first) | ((event.address[l] + last_byte) ^ first);
-  } else {
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-      const uint64_t address = event.address[std::countr_zero(rest)];
-      differ |= (address ^ first) | ((address + last_byte) ^ first);
-    }
-  }
-  return words_->memory().has_none(first, differ);
-}
-
-Tag ProvenanceObserver::tag_at(WaveState& state, const Wave& wave,
-                               const emulator::MemoryEvent& event, unsigned lane, unsigned dword) {
-  const uint64_t address = event.address[lane];
-  switch (event.space) {
-    case Space::kGlobal: return words_->memory().get(address + 4 * dword);
-    case Space::kLds: {
-      const uint64_t at = (address + 4 * dword) / 4;
-      return state.lds == nullptr || at >= state.lds->size() ? 0 : (*state.lds)[at];
-    }
-    case Space::kScratch: {
-      const uint64_t at = (address - wave.scratch_base) / 4 + dword * (wave.scratch_row / 4);
-      return at >= state.scratch.size() ? 0 : state.scratch[at];
-    }
-  }
-  return 0;
-}
-
-void ProvenanceObserver::load(WaveState& state, const Wave& wave, const Inst& inst,
-                              const emulator::MemoryEvent& event, uint32_t lanes) {
-  const unsigned count = (event.access_bytes + 3U) / 4;
-  // FLAT lanes in several apertures have an event each, for the same registers.
-  const unsigned first = inst.format == Format::kDs ? state.dwords : 0;
-  if (has_no_tags(state, event, lanes)) {
-    for (; state.dwords < std::min(first + count, WaveState::kMost); ++state.dwords)
-      state.loaded_lanes[state.dwords] = 0;
-    return;
-  }
-  for (unsigned d = 0; d < count && first + d < WaveState::kMost; ++d) {
-    const unsigned at = first + d;
-    if (at == state.dwords) {
-      ++state.dwords;
-      state.loaded_lanes[at] = 0;
-    }
-    state.loaded_lanes[at] |= lanes;
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-      Tag tag = tag_at(state, wave, event, lane, d);
-      if (tag != 0) {
-        words_->read(tag);
-        if (event.access_bytes < 4) tag = words_->tags().weaken(tag);
-        state.pending = true;
-      }
-      state.loaded[at][lane] = tag;
-    }
-  }
-}
-
-void ProvenanceObserver::store(WaveState& state, const Wave& wave, const Inst& inst,
-                               const emulator::MemoryEvent& event, uint32_t lanes) {
-  const bool atomic = event.kind == emulator::AccessKind::kAtomic;
-  const bool keeps = atomic && !replaces(inst.op);
-  const bool second = inst.format == Format::kDs && state.events > 1 && inst.src[2] < 512;
-  const unsigned data = second ? inst.src[2] : inst.src[1];
-  const unsigned bytes = std::min<unsigned>(4, event.access_bytes);
-  Tags& tags = words_->tags();
-  bool any = false;
-  for (unsigned d = 0; d < (event.access_bytes + 3U) / 4; ++d)
-    any = any || tagging::is_tagged(state, data + d);
-  if (!any && has_no_tags(state, event, lanes)) return;
-  for (unsigned d = 0; d < (event.access_bytes + 3U) / 4; ++d) {
-    const bool tagged = data < 512 && tagging::is_tagged(state, data + d);
-    if (keeps && !tagged) continue;
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-      Tag tag = tagged ? tag_of(state, data + d, lane) : 0;
-      if (keeps) tag = tags.unite(tag, tag_at(state, wave, event, lane, d));
-      if (event.space == Space::kGlobal) {
-        words_->memory().store(event.address[lane] + 4 * d, bytes, tag);
-        continue;
-      }
-      const bool lds = event.space == Space::kLds;
-      if (lds && state.lds == nullptr) continue;
-      std::vector<Tag>& cells = lds ? *state.lds : state.scratch;
-      if (cells.empty()) {
-        if (tag == 0) continue;
-        cells.resize(lds ? wave.group->lds_bytes / 4 : wave.scratch_bytes / 4);
-      }
-      const uint64_t at =
-          lds ? (event.address[lane] + 4 * d) / 4
-              : (event.address[lane] - wave.scratch_base) / 4 + d * (wave.scratch_row / 4);
-      if (at >= cells.size()) continue;
-      const bool whole = bytes == 4 && event.address[lane] % 4 == 0;
-      cells[at] = whole ? tag : tags.unite(tags.weaken(cells[at]), tags.weaken(tag));
-    }
-  }
-}
-
-void ProvenanceObserver::reach(WaveState& state, const Wave& wave, const Inst& inst,
-                               const emulator::MemoryEvent& event, uint32_t lanes) {
-  unsigned base = operand::kNone;
-  switch (inst.format) {
-    case Format::kGlobal: base = inst.src[2] != operand::kNone ? inst.src[2] : inst.src[0]; break;
-    case Format::kFlat: base = inst.src[0]; break;
-    case Format::kMubuf:
-    case Format::kMtbuf: base = inst.sdst; break;
-    default: return;
-  }
-  if (base + 1 >= 512) return;
-  if (!tagging::is_tagged(state, base + 1)) {
-    const auto first = static_cast<unsigned>(std::countr_zero(lanes));
-    return words_->untraced(event.address[first], inst.pc);
-  }
-  const auto any_lane = static_cast<unsigned>(std::countr_zero(lanes));
-  if (words_->is_proven(tag_of(state, base + 1, any_lane)) && (lanes & ~wave.exec()) == 0 &&
-      same_in_lanes(state, wave, base + 1))
-    return;
-  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const Tag high = tag_of(state, base + 1, lane);
-    if (high == 0)
-      words_->untraced(event.address[lane], inst.pc);
-    else
-      words_->reach(high, tag_of(state, base, lane), event.address[lane]);
-  }
-}
-
-uint32_t ProvenanceObserver::memory(WaveState& state, const Wave& wave, const Inst& inst,
-                                    const emulator::MemoryEvent& event) {
-  const uint32_t lanes = event.exec & event.in_range & ~event.other_space;
-  if (lanes == 0) return event.exec;
-  if (order_ != nullptr && event.space == Space::kGlobal) order_->access(event, lanes);
-  // A texel is converted on its way: no address is followed through an image.
-  if (words_ == nullptr || inst.format == Format::kMimg) return event.exec;
-  ++state.events;
-  if (event.space == Space::kGlobal) reach(state, wave, inst, event, lanes);
-  if (event.kind != emulator::AccessKind::kStore) load(state, wave, inst, event, lanes);
-  if (event.kind != emulator::AccessKind::kLoad) store(state, wave, inst, event, lanes);
-  return event.exec;
-}
-
-bool ProvenanceObserver::scalar_load(WaveState& state, const Wave&, const Inst& inst,
-                                     const emulator::ScalarEvent& event) {
-  if (!event.mapped) return true;
-  if (order_ != nullptr) order_->read(event.address, event.bytes);
-  if (words_ == nullptr) return true;
-  if (const Tag high = tag_of(state, inst.src[0] + 1U, 0))
-    words_->reach(high, tag_of(state, inst.src[0], 0), event.address);
-  else
-    words_->untraced(event.address, inst.pc);
-  for (uint32_t at = 0; at + 4 <= event.bytes && state.dwords < WaveState::kMost; at += 4) {
-    const Tag tag = words_->memory().get(event.address + at);
-    if (tag != 0) {
-      words_->read(tag);
-      state.pending = true;
-    }
-    state.loaded[state.dwords++][0] = tag;
-  }
-  return true;
-}
-
-void ProvenanceObserver::finish_load(WaveState& state, const Wave& wave, const Inst& inst) {
-  clear_dests(state, wave, inst);
-  const bool pending = state.pending;
-  state.pending = false;
-  if (!pending || inst.dst == operand::kNone) return;
-  const unsigned dwords = std::min<unsigned>(state.dwords, emulator::op_info(inst.op).dst_dwords);
-  for (unsigned d = 0; d < dwords; ++d) {
-    const unsigned code = inst.dst + d;
-    if (code < kFirstVector) {
-      if (code < 128) set_scalar(state, code, words_->narrow(state.loaded[d][0], wave.sgpr[code]));
-      continue;
-    }
-    if (code >= 512) return;
-    const emulator::Row& values = wave.v(static_cast<uint16_t>(code));
-    Tag row[kLanes] = {};
-    for (uint32_t rest = state.loaded_lanes[d] & wave.exec(); rest != 0; rest &= rest - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-      row[lane] = words_->narrow(state.loaded[d][lane], values.lane[lane]);
-    }
-    set_vector(state, code, wave.exec(), row);
+      row[l] = narrow(state.registers.get(code, l), values.lane[l]);
+    state.registers.set(code, wave.exec(), row);
   }
 }
 

@@ -2,7 +2,9 @@
 // waves. One thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -12,16 +14,13 @@
 #include "lanecheck/data_order.h"
 #include "lanecheck/provenance.h"
 #include "lanecheck/provenance_rules.h"
+#include "lanecheck/register_tags.h"
 
 namespace gfxgraph::lanecheck {
 
 struct ProvenanceWave {
   static constexpr unsigned kMost = 16;  // dwords of a load
-  // By operand code: whether the register has a tag; the arrays below hold nothing where it has
-  // none.
-  std::array<uint64_t, 8> tagged;
-  std::array<Tag, 128> scalar;
-  Tag vector[256][emulator::kLanes];
+  RegisterTags registers;
   // What the instruction that runs loads.
   Tag loaded[kMost][emulator::kLanes];
   std::array<uint32_t, kMost> loaded_lanes;
@@ -57,29 +56,56 @@ class ProvenanceObserver {
   void dispatch_end() {}
   void wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info);
   void wave_end(WaveState& state, const Wave& wave);
-  static constexpr unsigned kHookKinds = kTagRules;
+  // Each rule for few operands, and for any.
+  static constexpr unsigned kHookKinds = 2 * kTagRules;
   static unsigned hook_kind(const emulator::InstOperands& operands) {
-    return operands.user >> kRuleShift;
+    return operands.user >> kKindShift;
   }
   template <unsigned kKind>
   GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst);
   template <unsigned kKind>
   GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
-  uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
-                  const emulator::MemoryEvent& event);
+  GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
+                                  const emulator::MemoryEvent& event) {
+    if (!moves_no_tags(state, wave, inst, event)) [[unlikely]]
+      follow(state, wave, inst, event);
+    return event.exec;
+  }
   bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                    const emulator::ScalarEvent& event);
   static void before_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
   void after_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
 
-  // In InstOperands::user: the sources of kCombine that are strong, by number.
-  static constexpr unsigned kRuleShift = 27;
+  // In InstOperands::user: twice the rule, and whether the instruction has few operands. Their
+  // dwords are then listed one by one, up to these counts.
+  static constexpr unsigned kKindShift = 27;
+  static constexpr unsigned kFewSources = 4;
+  static constexpr unsigned kFewDests = 2;
+  // The sources of kCombine that are strong, by number.
   static constexpr uint32_t kStrong = 7;
   // And the TagRelation of the first two sources.
   static constexpr unsigned kRelationShift = 3;
   static constexpr uint32_t kRelations = 7;
+  // kCombine: an instruction on dwords, lane by lane if it is a vector one, with few operands; and
+  // that its third source is one.
+  static constexpr uint32_t kPlain = 1 << 6;
+  static constexpr uint32_t kThirdSource = 1 << 7;
+  // kVectorMemory: the upper dword of the address that comes from a pointer.
+  static constexpr unsigned kBaseShift = 6;
+  static constexpr uint32_t kBases = 1023;
 
  private:
+  // A sum, or the like, of one tagged source that stays what it is: the usual case.
+  GFXGRAPH_INLINE static bool keeps_one(WaveState& state, const Wave& wave, const Inst& inst);
+  // A result whose only tag stays: the usual case.
+  GFXGRAPH_INLINE static bool stays_tagged(const WaveState& state, const Wave& wave,
+                                           const Inst& inst);
+  // An access by a proven pointer, or in the workgroup or wave, of memory and values without tags:
+  // the usual case.
+  GFXGRAPH_INLINE bool moves_no_tags(WaveState& state, const Wave& wave, const Inst& inst,
+                                     const emulator::MemoryEvent& event) const;
+  void follow(WaveState& state, const Wave& wave, const Inst& inst,
+              const emulator::MemoryEvent& event);
   // With a tag in a source or result.
   void before_tagged(TagRule rule, WaveState& state, const Wave& wave, const Inst& inst);
   void after_tagged(TagRule rule, WaveState& state, const Wave& wave, const Inst& inst);
@@ -91,8 +117,8 @@ class ProvenanceObserver {
   void move_relative(WaveState& state, const Wave& wave, const Inst& inst);
   void finish_load(WaveState& state, const Wave& wave, const Inst& inst);
   void finish_cross_lane(WaveState& state, const Wave& wave, const Inst& inst);
-  void reach(WaveState& state, const Wave& wave, const Inst& inst,
-             const emulator::MemoryEvent& event, uint32_t lanes);
+  void reach(const WaveState& state, const Inst& inst, const emulator::MemoryEvent& event,
+             uint32_t lanes);
   void load(WaveState& state, const Wave& wave, const Inst& inst,
             const emulator::MemoryEvent& event, uint32_t lanes);
   void store(WaveState& state, const Wave& wave, const Inst& inst,
@@ -111,36 +137,42 @@ class ProvenanceObserver {
   std::unordered_map<const emulator::Workgroup*, Lds> lds_;
 };
 
-namespace tagging {
-
-GFXGRAPH_INLINE bool is_tagged(const ProvenanceWave& state, unsigned code) {
-  return code < 512 && (state.tagged[code / 64] >> code % 64 & 1) != 0;
-}
-
 // Whether a result has a tag.
-GFXGRAPH_INLINE bool any_dest(const ProvenanceWave& state, const emulator::InstOperands& operands) {
+template <bool kFew>
+GFXGRAPH_INLINE bool any_dest_tagged(const RegisterTags& registers,
+                                     const emulator::InstOperands& operands) {
   bool found = false;
+  if constexpr (kFew) {
+    for (unsigned n = 0; n < ProvenanceObserver::kFewDests; ++n)
+      found |= registers.any(operands.dest[n].code);
+    return found;
+  }
   for (unsigned n = 0; n < operands.dest_count; ++n)
     for (unsigned d = 0; d < operands.dest[n].dwords; ++d)
-      found |= is_tagged(state, operands.dest[n].code + d);
+      found |= registers.any(operands.dest[n].code + d);
   return found;
 }
 
-// Whether a source or result has a tag.
-GFXGRAPH_INLINE bool any(const ProvenanceWave& state, const emulator::InstOperands& operands) {
-  bool found = any_dest(state, operands);
+template <bool kFew>
+GFXGRAPH_INLINE bool any_source_tagged(const RegisterTags& registers,
+                                       const emulator::InstOperands& operands) {
+  bool found = false;
+  if constexpr (kFew) {
+    for (unsigned n = 0; n < ProvenanceObserver::kFewSources; ++n)
+      found |= registers.any(operands.source[n].code);
+    return found;
+  }
   for (unsigned n = 0; n < operands.source_count; ++n)
     for (unsigned d = 0; d < operands.source[n].dwords; ++d)
-      found |= is_tagged(state, operands.source[n].code + d);
+      found |= registers.any(operands.source[n].code + d);
   return found;
 }
-
-}  // namespace tagging
 
 template <unsigned kKind>
 GFXGRAPH_INLINE void ProvenanceObserver::before(WaveState& state, const Wave& wave,
                                                 const Inst& inst) {
-  constexpr auto rule = static_cast<TagRule>(kKind);
+  constexpr auto rule = static_cast<TagRule>(kKind / 2);
+  constexpr bool kFew = kKind % 2 != 0;
   if constexpr (rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad) {
     state.events = state.dwords = 0;
     state.pending = false;
@@ -148,26 +180,121 @@ GFXGRAPH_INLINE void ProvenanceObserver::before(WaveState& state, const Wave& wa
     before_tagged(rule, state, wave, inst);
   } else if constexpr (rule == TagRule::kClear) {
     // What its results held before; the usual case.
-    if (tagging::any_dest(state, emulator::operands_of(inst))) [[unlikely]]
+    if (any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst))) [[unlikely]]
       before_tagged(rule, state, wave, inst);
   } else {
-    state.touches = tagging::any(state, emulator::operands_of(inst));
-    if (state.touches) [[unlikely]]
-      before_tagged(rule, state, wave, inst);
+    state.touches = any_source_tagged<kFew>(state.registers, emulator::operands_of(inst)) |
+                    any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst));
+    if (!state.touches) [[likely]]
+      return;
+    if constexpr (rule == TagRule::kCombine && kFew) {
+      if (keeps_one(state, wave, inst)) return;
+      if (!any_source_tagged<kFew>(state.registers, emulator::operands_of(inst)))
+        return clear_dests(state, wave, inst);
+    }
+    before_tagged(rule, state, wave, inst);
   }
 }
 
 template <unsigned kKind>
 GFXGRAPH_INLINE void ProvenanceObserver::after(WaveState& state, const Wave& wave,
                                                const Inst& inst) {
-  constexpr auto rule = static_cast<TagRule>(kKind);
+  constexpr auto rule = static_cast<TagRule>(kKind / 2);
+  constexpr bool kFew = kKind % 2 != 0;
   if constexpr (rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad) {
-    if (state.pending || tagging::any_dest(state, emulator::operands_of(inst))) [[unlikely]]
+    if (state.pending || any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst)))
+        [[unlikely]]
       finish_load(state, wave, inst);
-  } else if constexpr (rule == TagRule::kCombine || rule == TagRule::kCrossLane) {
-    if (state.touches && tagging::any(state, emulator::operands_of(inst))) [[unlikely]]
+  } else if constexpr (rule == TagRule::kCombine) {
+    if (!state.touches || !any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst)))
+        [[likely]]
+      return;
+    if constexpr (kFew)
+      if (stays_tagged(state, wave, inst)) return;
+    after_tagged(rule, state, wave, inst);
+  } else if constexpr (rule == TagRule::kCrossLane) {
+    if (state.touches) [[unlikely]]
       after_tagged(rule, state, wave, inst);
   }
+}
+
+GFXGRAPH_INLINE bool ProvenanceObserver::keeps_one(WaveState& state, const Wave& wave,
+                                                   const Inst& inst) {
+  const emulator::InstOperands& operands = emulator::operands_of(inst);
+  if ((operands.user & kPlain) == 0) return false;
+  RegisterTags& registers = state.registers;
+  const unsigned sources = (operands.user & kThirdSource) != 0 ? 3 : 2;
+  unsigned tagged = 0, from = 0;
+  for (unsigned n = 0; n < sources; ++n) {
+    if (inst.src[n] >= RegisterTags::kNoRegister || !registers.any(inst.src[n])) continue;
+    tagged |= 1U << n;
+    from = inst.src[n];
+  }
+  const uint32_t exec = wave.exec();
+  Tag tag = 0;
+  if ((tagged & (tagged - 1)) != 0 || (tagged & ~operands.user) != 0 ||
+      (tagged != 0 && !registers.all_have_one(from, exec, tag)))
+    return false;
+  if (inst.dst < RegisterTags::kFirstVector)
+    registers.set_scalar(inst.dst, tagged != 0 ? tag : 0);
+  else
+    registers.fill_quickly(inst.dst, exec, tagged != 0 ? tag : 0);
+  const unsigned carry = operands.dest[1].code;
+  if (registers.any(carry)) [[unlikely]]
+    registers.set_scalar(carry, 0);
+  return true;
+}
+
+GFXGRAPH_INLINE bool ProvenanceObserver::stays_tagged(const WaveState& state, const Wave& wave,
+                                                      const Inst& inst) {
+  Tag tag = 0;
+  if ((emulator::operands_of(inst).user & kPlain) == 0 ||
+      !state.registers.all_have_one(inst.dst, wave.exec(), tag) || !Tags::is_single(tag) ||
+      Tags::is_weak(tag))
+    return false;
+  if (inst.dst < RegisterTags::kFirstVector) return !Provenance::ends(wave.sgpr[inst.dst]);
+  const emulator::Row& values = wave.v(inst.dst);
+  uint32_t ended = 0;
+  for (unsigned l = 0; l < emulator::kLanes; ++l)
+    ended |= Provenance::ends(values.lane[l]) ? wave.exec_mask.lane[l] : 0;
+  return ended == 0;
+}
+
+GFXGRAPH_INLINE bool ProvenanceObserver::moves_no_tags(WaveState& state, const Wave& wave,
+                                                       const Inst& inst,
+                                                       const emulator::MemoryEvent& event) const {
+  if (order_ != nullptr || inst.format == emulator::Format::kMimg) return false;
+  const uint32_t lanes = event.exec & event.in_range & ~event.other_space;
+  if (lanes == 0) return true;
+  if (event.kind != emulator::AccessKind::kLoad) {
+    const unsigned dwords = (event.access_bytes + 3U) / 4;
+    const bool second = inst.format == emulator::Format::kDs && inst.src[2] < 512;
+    for (unsigned d = 0; d < dwords; ++d)
+      if (state.registers.any(std::min<unsigned>(inst.src[1], RegisterTags::kNoRegister) + d) ||
+          (second && state.registers.any(inst.src[2] + d)))
+        return false;
+  }
+  if (event.space == emulator::Space::kLds) {
+    if (state.lds != nullptr && !state.lds->empty()) return false;
+    ++state.events;
+    return true;
+  }
+  if (event.space == emulator::Space::kScratch) return state.scratch.empty();
+  Tag tag = 0;
+  const unsigned base = emulator::operands_of(inst).user >> kBaseShift & kBases;
+  if (lanes != wave.exec() || base >= RegisterTags::kNoRegister ||
+      !state.registers.all_have_one(base, lanes, tag) || !words_->is_proven(tag))
+    return false;
+  const uint64_t first = event.address[static_cast<unsigned>(std::countr_zero(lanes))];
+  const unsigned last_byte = event.access_bytes - 1U;
+  uint64_t differ = 0;  // bits of addresses
+  for (unsigned l = 0; l < emulator::kLanes; ++l) {
+    const auto active =
+        static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(wave.exec_mask.lane[l])));
+    const uint64_t address = event.address[l];
+    differ |= ((address ^ first) | ((address + last_byte) ^ first)) & active;
+  }
+  return words_->memory().has_none(first, differ);
 }
 
 }  // namespace gfxgraph::lanecheck

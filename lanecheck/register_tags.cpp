@@ -1,0 +1,104 @@
+#include "lanecheck/register_tags.h"
+
+#include <bit>
+
+namespace gfxgraph::lanecheck {
+
+using emulator::kLanes;
+
+bool RegisterTags::one(unsigned code, Tag& tag, uint32_t& lanes) const {
+  tag = 0;
+  lanes = 0;
+  if (code >= kNoRegister || kind_[code] == kNone) return true;
+  if (kind_[code] == kMixed) return false;
+  tag = one_[code];
+  lanes = lanes_[code];
+  return true;
+}
+
+bool RegisterTags::same_in(unsigned code, uint32_t lanes) const {
+  if (code >= kNoRegister || kind_[code] == kNone) return true;
+  if (kind_[code] == kOne) {
+    const uint32_t with = lanes_[code] & lanes;
+    return with == 0 || with == lanes;
+  }
+  const Tag* const row = rows_[code - kFirstVector];
+  const Tag first = row[std::countr_zero(lanes)];
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+    if (row[std::countr_zero(rest)] != first) return false;
+  return true;
+}
+
+void RegisterTags::set_scalar(unsigned code, Tag tag) {
+  if (code >= 128 || code == emulator::operand::kNull) return;
+  kind_[code] = tag != 0 ? kOne : kNone;
+  one_[code] = tag;
+  lanes_[code] = ~0U;
+}
+
+void RegisterTags::fill(unsigned code, uint32_t exec, Tag tag, uint32_t lanes) {
+  if (code < kFirstVector || code >= kNoRegister) return;
+  exec |= unused_;
+  const uint32_t put = tag != 0 ? lanes & exec : 0;
+  if (kind_[code] == kMixed && exec != ~0U) {
+    Tag row[kLanes];
+    for (unsigned l = 0; l < kLanes; ++l)
+      row[l] = (put >> l & 1) != 0 ? tag : (exec >> l & 1) != 0 ? 0 : get(code, l);
+    return write(code, row);
+  }
+  const uint32_t kept = kind_[code] == kOne ? lanes_[code] & ~exec : 0;
+  if (kept != 0 && put != 0 && one_[code] != tag) {
+    Tag* const row = rows_[code - kFirstVector];
+    for (unsigned l = 0; l < kLanes; ++l)
+      row[l] = (put >> l & 1) != 0 ? tag : (kept >> l & 1) != 0 ? one_[code] : 0;
+    kind_[code] = kMixed;
+    return;
+  }
+  if (put != 0) one_[code] = tag;
+  lanes_[code] = kept | put;
+  kind_[code] = lanes_[code] != 0 ? kOne : kNone;
+}
+
+void RegisterTags::set(unsigned code, uint32_t exec, const Tag* row) {
+  if (code < kFirstVector || code >= kNoRegister) return;
+  Tag tag = 0;
+  uint32_t lanes = 0;
+  bool differ = false;
+  for (uint32_t rest = exec; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    if (row[lane] == 0) continue;
+    differ |= tag != 0 && row[lane] != tag;
+    tag = row[lane];
+    lanes |= 1U << lane;
+  }
+  if (!differ) return fill(code, exec, tag, lanes);
+  Tag all[kLanes];
+  for (unsigned l = 0; l < kLanes; ++l)
+    all[l] = (exec >> l & 1) != 0 ? row[l] : (unused_ >> l & 1) != 0 ? 0 : get(code, l);
+  write(code, all);
+}
+
+void RegisterTags::set_lane(unsigned code, unsigned lane, Tag tag) {
+  if (code < kFirstVector || code >= kNoRegister) return;
+  Tag all[kLanes];
+  for (unsigned l = 0; l < kLanes; ++l) all[l] = l == lane ? tag : get(code, l);
+  write(code, all);
+}
+
+void RegisterTags::write(unsigned code, const Tag* row) {
+  Tag tag = 0;
+  uint32_t lanes = 0;
+  bool differ = false;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (row[l] == 0) continue;
+    differ |= tag != 0 && row[l] != tag;
+    tag = row[l];
+    lanes |= 1U << l;
+  }
+  one_[code] = tag;
+  lanes_[code] = lanes;
+  kind_[code] = differ ? kMixed : lanes != 0 ? kOne : kNone;
+  for (unsigned l = 0; differ && l < kLanes; ++l) rows_[code - kFirstVector][l] = row[l];
+}
+
+}  // namespace gfxgraph::lanecheck
