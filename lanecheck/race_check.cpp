@@ -108,6 +108,7 @@ void RaceCheck::dispatch_begin(const emulator::DispatchInfo& info) {
   const uint64_t lanes = info.descriptor->wave32() ? 32 : 64;
   group_waves_ = static_cast<uint32_t>((items + lanes - 1) / lanes);
   kernarg_ = dispatch.kernarg_address;
+  log_reads_ = true;
   for (auto& [workgroup, group] : groups_) spare_groups_.push_back(std::move(group));
   groups_.clear();
   atomics_.clear();
@@ -144,6 +145,7 @@ void RaceCheck::wave_begin(RaceWave& me, const Wave& wave, const emulator::WaveI
     group->lds_from = SIZE_MAX;
     group->lds_to = 0;
     group->lds_atomics = false;
+    group->read_count = 0;
     for (uint32_t n = 0; n < group->waves; ++n) group->wave[n] = {};
   }
   me.group = group.get();
@@ -225,6 +227,25 @@ bool RaceCheck::begins_compare_loop(const Inst& inst) const {
 }
 
 // ---- cells ----
+
+void RaceCheck::make_room_for_reads(RaceGroup& group) {
+  group.reads = std::make_unique<LdsRead[]>(RaceGroup::kMostReads);
+}
+
+void RaceCheck::record_reads(RaceGroup& group) {
+  log_reads_ = false;
+  for (size_t n = 0; n < group.read_count; ++n) {
+    const LdsRead& read = group.reads[n];
+    for (uint32_t rest = read.lanes; rest != 0; rest &= rest - 1) {
+      const uint32_t address = read.address[std::countr_zero(rest)];
+      if (lds_row(group, address, read.bytes, false, read.mine)) continue;
+      // A part is outside of the workgroup's LDS: no hazard, for nobody has written.
+      for (uint32_t at = 0; at < read.bytes; at += 4)
+        lds_row(group, address + at, 4, false, read.mine);
+    }
+  }
+  group.read_count = 0;
+}
 
 void RaceCheck::each_lane(RaceWave& me, const Wave& wave, const Inst& inst,
                           const emulator::MemoryEvent& event, uint32_t lanes) {

@@ -31,6 +31,14 @@ using SharedClocks = std::shared_ptr<const ForeignClocks>;
 
 inline constexpr unsigned kMostGroupWaves = 32;
 
+// A read of LDS by up to 32 lanes, of whole dwords.
+struct LdsRead {
+  uint16_t address[emulator::kLanes];
+  uint64_t mine;
+  uint32_t lanes;
+  uint32_t bytes;
+};
+
 struct RaceGroup {
   struct Wave {
     uint32_t clock = 1;
@@ -56,6 +64,11 @@ struct RaceGroup {
   // Touched since the last barrier: what comes before it is forgotten there.
   size_t lds_from = SIZE_MAX, lds_to = 0;
   bool lds_atomics = false;
+  // Reads since the last barrier that the stamps lack: nobody has written since then. A barrier
+  // forgets them; a write, or a read of another form, moves them to the stamps.
+  static constexpr size_t kMostReads = 2048;
+  std::unique_ptr<LdsRead[]> reads;
+  size_t read_count = 0;
   GFXGRAPH_INLINE void touch_lds(size_t at, size_t count) {
     lds_from = at < lds_from ? at : lds_from;
     lds_to = at + count > lds_to ? at + count : lds_to;
@@ -158,6 +171,11 @@ class RaceCheck {
   GFXGRAPH_INLINE static bool lds_row(RaceGroup& group, uint64_t address, uint32_t bytes,
                                       bool write, uint64_t mine);
   GFXGRAPH_INLINE bool global_row(uint64_t address, uint32_t bytes, bool write, uint64_t mine);
+  // False: the read is to be recorded in the stamps.
+  GFXGRAPH_INLINE bool log_read(RaceGroup& group, const Wave& wave,
+                                const emulator::MemoryEvent& event, uint32_t lanes, uint64_t mine);
+  static void make_room_for_reads(RaceGroup& group);
+  void record_reads(RaceGroup& group);
   static constexpr size_t kLaunchClasses = 7;  // R1 to R7
   struct Access {
     RaceWave& me;
@@ -209,6 +227,7 @@ class RaceCheck {
   bool on_ = false;  // of this launch
   // Of this launch's kernel: it has fences across workgroups, and their order is followed.
   bool syncs_ = false;
+  bool log_reads_ = true;  // no group of this launch had to move logged reads to the stamps
   std::array<uint64_t, 3> group_count_ = {1, 1, 1};
   uint64_t kernarg_ = 0;
   uint32_t group_waves_ = 1;
@@ -360,6 +379,27 @@ GFXGRAPH_INLINE bool RaceCheck::global_row(uint64_t address, uint32_t bytes, boo
   return true;
 }
 
+GFXGRAPH_INLINE bool RaceCheck::log_read(RaceGroup& group, const Wave& wave,
+                                         const emulator::MemoryEvent& event, uint32_t lanes,
+                                         uint64_t mine) {
+  if (!log_reads_ || group.lds_from != SIZE_MAX || group.read_count == RaceGroup::kMostReads)
+    return false;
+  if (group.reads == nullptr) [[unlikely]]
+    make_room_for_reads(group);
+  LdsRead& read = group.reads[group.read_count];
+  uint32_t low = event.access_bytes;
+  for (unsigned l = 0; l < emulator::kLanes; ++l) {
+    low |= static_cast<uint32_t>(event.address[l]) & wave.exec_mask.lane[l];
+    read.address[l] = static_cast<uint16_t>(event.address[l]);
+  }
+  if (low % 4 != 0) return false;
+  read.mine = mine;
+  read.lanes = lanes;
+  read.bytes = event.access_bytes;
+  ++group.read_count;
+  return true;
+}
+
 GFXGRAPH_INLINE void RaceCheck::access(RaceWave& me, const Wave& wave, const Inst& inst,
                                        const emulator::MemoryEvent& event, uint32_t lanes) {
   if (me.group == nullptr || lanes == 0) return;
@@ -369,6 +409,17 @@ GFXGRAPH_INLINE void RaceCheck::access(RaceWave& me, const Wave& wave, const Ins
   const uint64_t* const address = event.address;
   RaceGroup::Wave& own = me.group->wave[me.index];
   const uint32_t place = place_of(inst, write && own.after_fence);
+  if (lds) {
+    if (!write && event.kind == emulator::AccessKind::kLoad &&
+        log_read(*me.group, wave, event, lanes,
+                 stamp::make(me.id, own.clock) | uint64_t{place} << stamp::kSiteShift |
+                     stamp::kAllBytes)) {
+      own.touched = true;
+      return;
+    }
+    if (me.group->read_count != 0) [[unlikely]]
+      record_reads(*me.group);
+  }
   // Lanes that go on where the one before ends, or repeat it.
   uint32_t next = 0, same = 0, low = 0;
   for (unsigned l = 1; l < emulator::kLanes; ++l) {

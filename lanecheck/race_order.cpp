@@ -113,6 +113,7 @@ void RaceCheck::pass_barrier(RaceGroup& group) {
     wave.learned = true;
     wave.arrived = false;
   }
+  group.read_count = 0;
   if (group.lds_from < group.lds_to) {
     const RaceCells cells = group.lds_cells();
     for (uint64_t* const stamps :

@@ -68,6 +68,7 @@ TEST(RaceTruth, Lds) {
   for (const uint32_t groups : {1, 3}) {
     faults.push_back(lds(FindingClass::kR1, "lds_read_after_write", groups));
     faults.push_back(lds(FindingClass::kR1, "lds_write_after_read", groups));
+    faults.push_back(lds(FindingClass::kR1, "lds_write_after_many_reads", groups));
     faults.push_back(lds(FindingClass::kR2, "lds_two_writers", groups));
     faults.push_back(lds(FindingClass::kR1, "lds_reduction", groups));
     faults.push_back(lds(FindingClass::kR2, "lds_clear_and_add", groups));

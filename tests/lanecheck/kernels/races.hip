@@ -37,6 +37,23 @@ __device__ void rounds(int* data, int count) {
 KERNEL lds_write_after_read(int* data) { rounds<false>(data, 3); }
 KERNEL lds_write_after_read_safe(int* data) { rounds<true>(data, 3); }
 
+// More reads than are kept before a write asks for them.
+template <bool kSafe>
+__device__ void many_reads(int* data) {
+  __shared__ int tile[256];
+  tile[ITEM] = data[INDEX];
+  __syncthreads();
+  int sum = 0;
+#pragma unroll 1
+  for (int n = 0; n < 400; ++n) sum += tile[(ITEM + sum + 32) & 255];
+  if (kSafe) __syncthreads();
+  tile[ITEM] = sum;
+  __syncthreads();
+  data[INDEX] = tile[255 - ITEM];
+}
+KERNEL lds_write_after_many_reads(int* data) { many_reads<false>(data); }
+KERNEL lds_write_after_many_reads_safe(int* data) { many_reads<true>(data); }
+
 // All waves write their own number to one place.
 KERNEL lds_two_writers(int* data) {
   __shared__ int last;
