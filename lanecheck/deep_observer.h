@@ -47,6 +47,10 @@ class DeepObserver : public LaneObserver {
   // The same, where it is compiled: once per host instruction set, not once per handler.
   GFXGRAPH_INLINE uint32_t look_at(WaveState& state, const Wave& wave, const Inst& inst,
                                    const emulator::MemoryEvent& event);
+  GFXGRAPH_INLINE bool row(WaveState& state, const Wave& wave, const Inst& inst,
+                           emulator::AccessKind kind, uint64_t address);
+  GFXGRAPH_INLINE bool look_at_row(WaveState& state, const Wave& wave, const Inst& inst,
+                                   emulator::AccessKind kind, uint64_t address);
   GFXGRAPH_INLINE bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                                    const emulator::ScalarEvent& event);
 

@@ -57,6 +57,12 @@ GFXGRAPH_INLINE bool InitCheck::all_written(const InitWave& me, const Wave& wave
   return low <= high && me.lds->all(low, uint64_t{high} + event.access_bytes - low);
 }
 
+GFXGRAPH_INLINE bool InitCheck::row_is_written(const LaneWaveState& state, const Inst& inst,
+                                               const emulator::RegionCacheEntry& region) {
+  return shadow::sources(state, emulator::operands_of(inst)) == ~0u &&
+         memory_.needs_no_look(region.base, region.requested_size);
+}
+
 GFXGRAPH_INLINE void InitCheck::access(LaneWaveState& state, InitWave& me, const Wave& wave,
                                        const Inst& inst, const emulator::MemoryEvent& event,
                                        uint32_t lanes, const emulator::RegionCacheEntry* region) {
@@ -156,6 +162,26 @@ GFXGRAPH_INLINE uint32_t DeepObserver::look_at(WaveState& state, const Wave& wav
 GFXGRAPH_INLINE uint32_t DeepObserver::memory(WaveState& state, const Wave& wave, const Inst& inst,
                                               const emulator::MemoryEvent& event) {
   return look_at_access(*this, state, wave, inst, event);
+}
+
+GFXGRAPH_INLINE bool DeepObserver::look_at_row(WaveState& state, const Wave& wave, const Inst& inst,
+                                               emulator::AccessKind kind, uint64_t address) {
+  if (init_ != nullptr && !init_->row_is_written(state, inst, shadow::region_of(wave, inst)))
+    return false;
+  if (race_ != nullptr && !race_->row(lower_of(state).race, inst, kind, address)) return false;
+  if (init_ != nullptr && kind == emulator::AccessKind::kLoad) state.init.row_loaded();
+  return true;
+}
+
+[[gnu::noinline]] static bool look_at_row_of(DeepObserver& observer, DeepWaveState& state,
+                                             const emulator::Wave& wave, const emulator::Inst& inst,
+                                             emulator::AccessKind kind, uint64_t address) {
+  return observer.look_at_row(state, wave, inst, kind, address);
+}
+
+GFXGRAPH_INLINE bool DeepObserver::row(WaveState& state, const Wave& wave, const Inst& inst,
+                                       emulator::AccessKind kind, uint64_t address) {
+  return look_at_row_of(*this, state, wave, inst, kind, address);
 }
 
 GFXGRAPH_INLINE bool DeepObserver::scalar_load(WaveState& state, const Wave& wave, const Inst& inst,

@@ -37,6 +37,7 @@ struct InitWave {
     const unsigned end = first_of(event) + (event.access_bytes + 3u) / 4;
     dwords = std::max(dwords, std::min(end, kMost));
   }
+  void row_loaded() { dwords = std::min(dwords + 1, kMost); }
   // The shadow of a bitwise scalar instruction's result.
   std::array<uint32_t, 2> bits;
   bool bits_known = false;  // all of it
@@ -67,6 +68,9 @@ class InitCheck {
   GFXGRAPH_INLINE void access(LaneWaveState& state, InitWave& me, const Wave& wave,
                               const Inst& inst, const emulator::MemoryEvent& event, uint32_t lanes,
                               const emulator::RegionCacheEntry* region);
+  // Of an access to this region: its operands are defined, and the region is written as a whole.
+  GFXGRAPH_INLINE bool row_is_written(const LaneWaveState& state, const Inst& inst,
+                                      const emulator::RegionCacheEntry& region);
   void scalar_load(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
                    const emulator::ScalarEvent& event);
   // After an instruction with InitWave::pending.

@@ -71,6 +71,8 @@ class ProvenanceObserver {
       follow(state, wave, inst, event);
     return event.exec;
   }
+  GFXGRAPH_INLINE bool row(WaveState& state, const Wave& wave, const Inst& inst,
+                           emulator::AccessKind kind, uint64_t address) const;
   bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                    const emulator::ScalarEvent& event);
   static void before_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
@@ -295,6 +297,17 @@ GFXGRAPH_INLINE bool ProvenanceObserver::moves_no_tags(WaveState& state, const W
     differ |= ((address ^ first) | ((address + last_byte) ^ first)) & active;
   }
   return words_->memory().has_none(first, differ);
+}
+
+// As moves_no_tags().
+GFXGRAPH_INLINE bool ProvenanceObserver::row(WaveState& state, const Wave&, const Inst& inst,
+                                             emulator::AccessKind kind, uint64_t address) const {
+  Tag tag = 0;
+  const unsigned base = emulator::operands_of(inst).user >> kBaseShift & kBases;
+  return order_ == nullptr && base < RegisterTags::kNoRegister &&
+         state.registers.all_have_one(base, ~0U, tag) && words_->is_proven(tag) &&
+         (kind == emulator::AccessKind::kLoad || !state.registers.any(inst.src[1])) &&
+         words_->memory().has_none(address, address ^ (address + 4 * emulator::kLanes - 1));
 }
 
 }  // namespace gfxgraph::lanecheck

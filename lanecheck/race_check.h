@@ -133,6 +133,9 @@ class RaceCheck {
 
   GFXGRAPH_INLINE void access(RaceWave& me, const Wave& wave, const Inst& inst,
                               const emulator::MemoryEvent& event, uint32_t lanes);
+  // The same of a row of all lanes in global memory. False: access() is to be called.
+  GFXGRAPH_INLINE bool row(RaceWave& me, const Inst& inst, emulator::AccessKind kind,
+                           uint64_t address);
   void scalar_load(RaceWave& me, const Wave& wave, const Inst& inst, uint64_t address,
                    uint32_t bytes);
 
@@ -376,6 +379,21 @@ GFXGRAPH_INLINE bool RaceCheck::global_row(uint64_t address, uint32_t bytes, boo
     address += count;
     bytes -= count;
   }
+  return true;
+}
+
+GFXGRAPH_INLINE bool RaceCheck::row(RaceWave& me, const Inst& inst, emulator::AccessKind kind,
+                                    uint64_t address) {
+  if (me.group == nullptr) return true;
+  RaceGroup::Wave& own = me.group->wave[me.index];
+  const bool write = kind == emulator::AccessKind::kStore;
+  const uint32_t place = place_of(inst, write && own.after_fence);
+  if (address % 4 != 0 || (syncs_ && places_[place].kind == Kind::kSyncLoad)) return false;
+  own.touched = true;
+  const uint64_t mine =
+      stamp::make(me.id, own.clock) | uint64_t{place} << stamp::kSiteShift | stamp::kAllBytes;
+  if (!global_row(address, 4 * emulator::kLanes, write, mine)) return false;
+  if (write) own.after_fence = false;
   return true;
 }
 

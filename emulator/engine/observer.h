@@ -152,6 +152,10 @@ struct NullObserver {
   uint32_t memory(WaveState&, const Wave&, const Inst&, const MemoryEvent& event) {
     return event.exec;
   }
+  // Optional: of a load or store of all 32 lanes, a dword each and contiguous from `address`,
+  // within what the program requested of one region, into which SADDR points, too. Returns false if
+  // memory() is to be called for it. The region is the instruction's entry in Wave::regions.
+  //   bool row(WaveState&, const Wave&, const Inst&, AccessKind, uint64_t address)
   // Returns whether to perform the load; else 0 is loaded.
   bool scalar_load(WaveState&, const Wave&, const Inst&, const ScalarEvent&) { return true; }
 };

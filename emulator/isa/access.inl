@@ -186,18 +186,25 @@ GFXGRAPH_INLINE bool launched_within_region(Wave& w, const Inst* i, uint64_t bas
   return true;
 }
 
+template <class Observer>
+inline constexpr bool takes_rows = requires { &Observer::row; };
+
 // The common access: all lanes, one dword each, contiguous from `address`. Returns false, without
 // side effects, if the general path must handle it.
 template <class Observer, class P>
 GFXGRAPH_INLINE bool whole_row(Wave& w, const Inst* i, uint64_t address) {
-  if constexpr (P::kKind == AccessKind::kAtomic || (Observer::kMemory && !Observer::kSuspectsOnly))
-    return false;
+  constexpr bool kAsks = Observer::kMemory && !Observer::kSuspectsOnly;
+  if constexpr (P::kKind == AccessKind::kAtomic || (kAsks && !takes_rows<Observer>)) return false;
   RegionCacheEntry& entry = cache_entry(w, i);
   uint64_t limit = P::kWrite ? entry.writable_size : entry.size;
   if (Observer::kMemory && limit != 0) limit = entry.requested_size;
   const uint64_t into = address - entry.base;
   if (limit < sizeof(Row) || into > limit - sizeof(Row)) [[unlikely]]
     return false;
+  if constexpr (kAsks && takes_rows<Observer>) {
+    auto& state = *static_cast<typename Observer::WaveState*>(w.observer_state);
+    if (!static_cast<Observer*>(w.observer)->row(state, w, *i, P::kKind, address)) return false;
+  }
   if constexpr (!P::kWrite) {
     // The next iteration of a loop probably reads as far ahead as this one did.
     const uint64_t ahead = into + (into - entry.last_offset);
@@ -214,7 +221,7 @@ GFXGRAPH_INLINE bool whole_row(Wave& w, const Inst* i, uint64_t address) {
 // Whether SADDR, if present, points into the region found for the access.
 template <class Observer>
 GFXGRAPH_INLINE bool points_there(Wave& w, const Inst* i, uint64_t pointer) {
-  if constexpr (!Observer::kSuspectsOnly) return true;
+  if constexpr (!Observer::kMemory) return true;
   const RegionCacheEntry& entry = cache_entry(w, i);
   return pointer == 0 || pointer - entry.base < entry.requested_size;
 }
