@@ -22,7 +22,7 @@ std::string counted(uint64_t count, std::string_view noun) {
   if (count == 1) return fmt::format("1 {}", noun);
   if (noun.ends_with("ch") || noun.ends_with('s') || noun.ends_with('x'))
     return fmt::format("{} {}es", count, noun);
-  if (noun.ends_with("py") || noun.ends_with("ry"))
+  if (noun.ends_with("cy") || noun.ends_with("py") || noun.ends_with("ry"))
     return fmt::format("{} {}ies", count, noun.substr(0, noun.size() - 1));
   return fmt::format("{} {}s", count, noun);
 }

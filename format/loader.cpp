@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/amount.h"
 #include "base/file.h"
 #include "format/tally.h"
 #include "format/unpack.h"
@@ -256,10 +257,9 @@ Result<void> Loader::add(const RecordView& record) {
 }
 
 Error damaged(Error error, uint64_t before) {
-  error.message += fmt::format(
-      "; {} whole records stand before it: `gfxgraph recover` makes a trace of them, allow_torn "
-      "reads them",
-      before);
+  error.message +=
+      fmt::format("; {} before it: `gfxgraph recover` makes a trace of them, allow_torn reads them",
+                  counted(before, "whole record"));
   return error;
 }
 

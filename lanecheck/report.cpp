@@ -164,8 +164,8 @@ std::string render_text(const Report& report, const std::string& trace_name, boo
     append_message(out, failed.reason, failed.has_lines);
   }
   if (report.failed_launches > report.failed.size()) {
-    append(out, "{}: {} more launches were not checked\n", trace_name,
-           report.failed_launches - report.failed.size());
+    append(out, "{}: not checked either: {}\n", trace_name,
+           launches_text(report.failed_launches - report.failed.size()));
   }
   for (const std::string& note : report.notes) {
     append(out, "{}: note: ", trace_name);
@@ -185,7 +185,7 @@ std::string render_text(const Report& report, const std::string& trace_name, boo
   uint64_t dropped = 0;
   for (const KernelTotals& kernel : report.kernels) dropped += kernel.dropped_lanes;
   if (dropped != 0) {
-    append(out, "{}: note: {} were dropped by buffer range checks (B1), as the kernels intend\n",
+    append(out, "{}: note: buffer range checks dropped {} (B1), as the kernels intend\n",
            trace_name, plural(dropped, "lane"));
   }
   append(out, "{}: {} checked, {} not, {}; {}, {}, {}; {} of {} buffers end as recorded\n",

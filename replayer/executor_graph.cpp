@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/amount.h"
 #include "replayer/dag.h"
 #include "replayer/executor.h"
 #include "replayer/graph_arguments.h"
@@ -405,15 +406,15 @@ class GraphExecutor : public Executor {
     if (count != expected) {
       return fail(
           Status::kDevice,
-          fmt::format("the runtime's graph has {} nodes instead of {}: it dropped some; use "
-                      "--mode batch or --graph-max-nodes",
-                      count, expected));
+          fmt::format("the runtime's graph has {} instead of {}: it dropped some; use --mode batch "
+                      "or --graph-max-nodes",
+                      counted(count, "node"), expected));
     }
     statistics_.build_us += microseconds_since(start);
     const auto instantiate = std::chrono::steady_clock::now();
     GFXGRAPH_TRY(library.check(
         instance_.hip().hipGraphInstantiate(&part.executable, part.graph, nullptr, nullptr, 0),
-        fmt::format("hipGraphInstantiate of {} nodes", expected)));
+        "hipGraphInstantiate of " + counted(expected, "node")));
     statistics_.instantiate_us += microseconds_since(instantiate);
     ++statistics_.graphs;
     statistics_.nodes += expected;

@@ -1,4 +1,5 @@
 #include "replayer/session.h"
+#include "base/amount.h"
 
 #include <fmt/format.h>
 
@@ -73,17 +74,18 @@ void Session::log_memory() const {
 void Session::log_loaded() const {
   if (options_.log.write == nullptr) return;
   log(kLogInfo,
-      fmt::format("loaded {} code objects and {} buffers, {} of them the caller's, onto {} ({}), "
-                  "HIP {} from {}, in {:.1f} ms",
-                  program_->trace().code_objects().size(),
-                  memory_->movable() + options_.bindings.size(), options_.bindings.size(),
-                  device_.name, device_.arch, library_->runtime_version(), library_->path(),
-                  load_us_ / 1000));
+      fmt::format("loaded {} and {}, {} of them the caller's, onto {} ({}), HIP {} from {}, in "
+                  "{:.1f} ms",
+                  counted(program_->trace().code_objects().size(), "code object"),
+                  counted(memory_->movable() + options_.bindings.size(), "buffer"),
+                  options_.bindings.size(), device_.name, device_.arch, library_->runtime_version(),
+                  library_->path(), load_us_ / 1000));
   const std::vector<AmbiguousWord> words = program_->ambiguous_words();
   if (words.empty()) return;
-  log(kLogWarning, fmt::format("{} places hold words that only look like pointers: {} (docs/"
-                               "replay.md, \"Pointers\")",
-                               words.size(), options_.keep_ambiguous ? "left alone" : "relocated"));
+  log(kLogWarning, fmt::format("words that only look like pointers, in {}: {} (docs/replay.md, "
+                               "\"Pointers\")",
+                               counted(words.size(), "place"),
+                               options_.keep_ambiguous ? "left alone" : "relocated"));
 }
 
 Result<void> Session::bind(const Binding& binding) {

@@ -1,4 +1,5 @@
 #include "replayer/step.h"
+#include "base/amount.h"
 
 #include <fmt/format.h>
 
@@ -192,10 +193,10 @@ Result<bool> Step::is_complete() {
 void Step::log_prepared() const {
   const Session& session = instance_->session();
   if (session.options().log.write == nullptr) return;
-  session.log(kLogInfo,
-              fmt::format("step of {} operations, {} of them launches, in mode {} ({})",
-                          instance_->program().operations().size(),
-                          instance_->program().launch_count(), mode_name(mode_), mode_reason_));
+  session.log(kLogInfo, fmt::format("step of {} with {}, in mode {} ({})",
+                                    counted(instance_->program().operations().size(), "operation"),
+                                    counted(instance_->program().launch_count(), "launch"),
+                                    mode_name(mode_), mode_reason_));
 }
 
 Result<void> Step::restore() {

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/amount.h"
 #include "base/file.h"
 #include "base/print.h"
 
@@ -229,7 +230,7 @@ std::string list_text(const Range& range) {
     text += value.allocation == 0
                 ? format_printable(", {} here", value.number)
                 : format_printable(", buffer #{} + {} here", value.allocation, value.number);
-    text += format_printable(", in {} places\n", one.targets.size());
+    text += format_printable(", in {}\n", counted(one.targets.size(), "place"));
   }
   const auto transfers = [&](const char* title, const std::vector<Transfer>& all) {
     text += format_printable("{}: {}\n", title, all.size());

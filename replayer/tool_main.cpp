@@ -185,7 +185,7 @@ std::string ambiguous_text(std::span<const AmbiguousWord> words) {
           ? ambiguous_kernel(words)
           : fmt::format("{} buffer #{} (event {}), first at byte {}", first.content, first.buffer,
                         first.first_event, first.offset_bytes);
-  return fmt::format("{}: {} words hold a value inside {}", place, count, target);
+  return fmt::format("{}: {} with a value inside {}", place, counted(count, "word"), target);
 }
 
 // One line for each kernel and each place in memory.

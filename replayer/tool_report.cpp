@@ -42,9 +42,9 @@ std::string bisect_text(const ReplayFacts& facts) {
   text += format_printable("; {} and eager mode leave the same bytes", mode);
   if (eager.differs()) {
     return text + format_printable(
-                      ", and eager mode differs from the recording in {} buffers and {} "
-                      "copies: record with --checkpoints to find the launch\n",
-                      eager.different, eager.copies_different);
+                      ", and eager mode differs from the recording in {} and {}: record with "
+                      "--checkpoints to find the launch\n",
+                      counted(eager.different, "buffer"), counted(eager.copies_different, "copy"));
   }
   if (eager.identical + eager.copies_identical == 0)
     return text + ", which the trace holds nothing to compare with\n";
@@ -87,9 +87,9 @@ std::string schedule_text(const ReplayFacts& facts) {
   for (size_t i = 0; i < schedule.varying.size() && i < kListedDifferences; ++i)
     ids += format_printable("{}#{}", i == 0 ? " " : ", ", schedule.varying[i]);
   if (schedule.varying.size() > kListedDifferences) ids += ", ...";
-  std::string text =
-      format_printable("other schedules: {} buffers{} and {} copies also differ between {}",
-                       schedule.varying.size(), ids, schedule.varying_copies, runs);
+  std::string text = format_printable("other schedules: also different between {}: {}{} and {}",
+                                      runs, counted(schedule.varying.size(), "buffer"), ids,
+                                      counted(schedule.varying_copies, "copy"));
   if (schedule.operation) {
     text += format_printable(", first after {}: the order of its workgroups shows: {}",
                              facts.replay->instance().program().describe(*schedule.operation),
@@ -104,9 +104,9 @@ std::string unwritten_text(const VerifyReport& report) {
   std::string text;
   if (report.unwritten_bytes != 0) {
     text += format_printable(
-        "never written: {} bytes in {} buffers and copies hold what memory held before the program "
-        "got it, and are not compared\n",
-        report.unwritten_bytes, report.unwritten_places);
+        "never written: {} in {} (buffers and copies) still as memory was before the program got "
+        "it, not compared\n",
+        counted(report.unwritten_bytes, "byte"), counted(report.unwritten_places, "place"));
   }
   if (!report.unwritten_failure.empty()) {
     text += format_printable("never written: not told from other bytes ({})\n",
@@ -260,8 +260,9 @@ std::string iterations_text(const ReplayFacts& facts) {
   std::string text = format_printable("iterations: {}", facts.iterations);
   if (facts.replay->mode() == Mode::kGraph) {
     const GraphStatistics graph = facts.replay->graph_statistics();
-    text += format_printable("; {} nodes updated in place, {} graphs built again",
-                             graph.nodes_updated, graph.graphs_rebuilt);
+    text += format_printable("; {} updated in place, {} built again",
+                             counted(graph.nodes_updated, "node"),
+                             counted(graph.graphs_rebuilt, "graph"));
   }
   return text + "\n";
 }
@@ -279,7 +280,7 @@ std::string text_report(const ReplayFacts& facts) {
     text += format_printable("graphs: {} with {} and {}", graph.graphs,
                              counted(graph.nodes, "node"), counted(graph.edges, "edge"));
     if (graph.launches != graph.graphs)
-      text += format_printable(", {} launches of them in a run", graph.launches);
+      text += format_printable(", {} of them in a run", counted(graph.launches, "launch"));
     text += "\n";
     for (const std::string& outside : graph.outside)
       text += format_printable("outside of the graphs: {}\n", outside);
@@ -293,9 +294,9 @@ std::string text_report(const ReplayFacts& facts) {
                                      : "same layout: as the allocator places them");
   if (const UnknownContents unknown = unknown_contents(program); unknown.buffers != 0) {
     text += format_printable(
-        "contents: {} buffers ({} bytes) have no contents in the trace; they began with zeros, "
-        "except words that point to other buffers\n",
-        unknown.buffers, unknown.bytes);
+        "contents: {} ({}) without contents in the trace began with zeros, except words that point "
+        "to other buffers\n",
+        counted(unknown.buffers, "buffer"), counted(unknown.bytes, "byte"));
   }
   if (!facts.report) return text + "not verified; timings suppressed\n";
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/amount.h"
 #include "base/print.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
@@ -39,10 +40,10 @@ std::string lacks_text(const KernelWalk& kernel) {
 
 void print_file(const FileCoverage& file, bool list) {
   if (file.error.status != Status::kOk && file.objects.empty()) return;
-  print("{}: {} of {} kernels complete in {} code object{} for gfx1030\n", file.path,
-        file.complete(), file.kernels(), file.objects.size(), file.objects.size() == 1 ? "" : "s");
+  print("{}: {} of {} kernels complete in {} for gfx1030\n", file.path, file.complete(),
+        file.kernels(), counted(file.objects.size(), "code object"));
   for (const auto& [target, count] : file.skipped) {
-    print("  skipped {} code object{} for {}\n", count, count == 1 ? "" : "s", target);
+    print("  skipped {} for {}\n", counted(count, "code object"), target);
   }
   if (!list) return;
   for (const ObjectCoverage& object : file.objects) {

@@ -50,10 +50,11 @@ std::string render_text(const format::Trace& trace, const DataOrderReport& repor
                         const std::string& name) {
   uint64_t needs = 0;
   for (const DataNode& node : report.nodes) needs += node.needs.size();
-  std::string text = format_printable(
-      "{}: {} and {} copies, memsets and writes of the host, {} dependencies by data\n", name,
-      counted(report.launches.size(), "launch"), report.nodes.size() - report.launches.size(),
-      needs);
+  std::string text =
+      format_printable("{}: {}, {} (copies, memsets, host writes), {} by data\n", name,
+                       counted(report.launches.size(), "launch"),
+                       counted(report.nodes.size() - report.launches.size(), "other operation"),
+                       counted(needs, "dependency"));
   const auto list = [&](const char* what, const auto& pairs) {
     text += fmt::format("{}: {}\n", what, pairs.size());
     for (size_t n = 0; n < std::min(pairs.size(), kMostLines); ++n)

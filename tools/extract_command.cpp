@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/amount.h"
 #include "base/output.h"
 #include "base/print.h"
 #include "format/reader.h"
@@ -82,9 +83,8 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
     return {};
   }
   if (report.dropped_relocations != 0) {
-    note(fmt::format(
-        "{} pointers lead to memory that was freed before; they keep their recorded values",
-        report.dropped_relocations));
+    note(fmt::format("{} to memory that was freed before: the recorded value stays",
+                     counted(report.dropped_relocations, "pointer")));
   }
   if (report.different != 0) {
     note(fmt::format("{} of {} recorded contents differ from the emulator's memory",

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/amount.h"
 #include "base/file.h"
 #include "base/print.h"
 #include "format/reader.h"
@@ -89,7 +90,7 @@ void print_contents(const format::Trace& trace, const TraceSummary& summary) {
   for (const KernelSummary& kernel : summary.kernels) {
     if (kernel.launches + kernel.graph_nodes == 0) continue;
     print("  {:>8} x {}", kernel.launches, demangle(kernel.kernel->name));
-    if (kernel.graph_nodes != 0) print(" (+ {} graph nodes)", kernel.graph_nodes);
+    if (kernel.graph_nodes != 0) print(" (+ {})", counted(kernel.graph_nodes, "graph node"));
     print("\n");
   }
   if (!trace.graphs().empty()) console::heading("graphs");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/amount.h"
 #include "base/output.h"
 #include "base/print.h"
 #include "format/provenance.h"
@@ -39,11 +40,10 @@ std::string place_text(const format::WordPlace& place) {
 
 std::string render_text(const lanecheck::ProvenanceReport& report, const std::string& name) {
   std::string text = fmt::format(
-      "{}: {} words that look like addresses: {} proven, {} data, {} never read, {} unclear\n",
-      name, report.words, report.proven, report.data, report.unread, report.unclear);
+      "{}: {} like an address: {} proven, {} data, {} never read, {} unclear\n", name,
+      counted(report.words, "word"), report.proven, report.data, report.unread, report.unclear);
   if (report.compared != 0)
-    text +=
-        fmt::format("  {} of the proven words were only compared with pointers\n", report.compared);
+    text += fmt::format("  only compared with pointers: {} of the proven words\n", report.compared);
   for (const auto& [reason, words] : report.reasons)
     text += fmt::format("  unclear: {} ({})\n", reason, words);
   for (const auto& example : report.examples)
@@ -53,12 +53,12 @@ std::string render_text(const lanecheck::ProvenanceReport& report, const std::st
     text += fmt::format("  {:<10} {:#x} ({}, byte {})\n", word.verdict, word.value,
                         place_text(word.place), word.offset_bytes);
   if (report.rebased != 0)
-    text += fmt::format("  {} proven words lead into another allocation than recorded\n",
+    text += fmt::format("  into another allocation than recorded: {} of the proven words\n",
                         report.rebased);
   if (report.untraced_instructions != 0)
     text += fmt::format(
-        "  {} instructions access recorded memory at addresses that come from no recorded word\n",
-        report.untraced_instructions);
+        "  accesses to recorded memory at addresses that come from no recorded word: {}\n",
+        counted(report.untraced_instructions, "instruction"));
   if (report.failed_launches != 0)
     text += fmt::format("  {} of {} launches failed (first: {})\n", report.failed_launches,
                         report.launches, report.failure);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/amount.h"
 #include "base/print.h"
 #include "tools/cli.h"
 #include "tools/trace_summary.h"
@@ -102,20 +103,21 @@ std::string iterations_text(const RangeComparison& comparison) {
 
 void print_parameters(const format::Trace& trace, const AllocationIdentity& memory,
                       const RangeComparison& comparison) {
-  print("  parameters: {} differ, {} places are constant\n", comparison.parameters.size(),
-        comparison.constant_places);
+  print("  parameters: {}; constant: {}\n", comparison.parameters.size(),
+        counted(comparison.constant_places, "place"));
   for (size_t i = 0; i < std::min(comparison.parameters.size(), kMostParameters); ++i) {
     const Parameter& parameter = comparison.parameters[i];
-    print("    {}: {}, used by {} place{}: {}\n", clipped(parameter.name),
-          pattern_text(parameter.match, parameter.values.size()), parameter.places.size(),
-          parameter.places.size() == 1 ? "" : "s", values_text(memory, parameter.values));
+    print("    {}: {}, used by {}: {}\n", clipped(parameter.name),
+          pattern_text(parameter.match, parameter.values.size()),
+          counted(parameter.places.size(), "place"), values_text(memory, parameter.values));
     print("      in {}\n", places_text(trace, parameter.places));
   }
   if (comparison.parameters.size() > kMostParameters) {
     print("    and {} more: --json lists them\n", comparison.parameters.size() - kMostParameters);
   }
   if (comparison.unlisted_places != 0) {
-    print("    and {} places that differ beyond the limit\n", comparison.unlisted_places);
+    print("    beyond the limit, and different: {}\n",
+          counted(comparison.unlisted_places, "place"));
   }
 }
 
@@ -200,12 +202,11 @@ void print_periods(const TraceSteps& steps) {
                                steps.ranges.empty() ? "" : " outside of the ranges"));
   size_t number = 0;
   for (const Period& period : steps.periods) {
-    print("  period {}: launches {} to {} (events {} to {}) are {} times {} launch{}", ++number,
+    print("  period {}: launches {} to {} (events {} to {}) are {} times {}", ++number,
           period.first_launch, period.last_launch, period.first_event, period.last_event,
-          period.repeats, period.launches, period.launches == 1 ? "" : "es");
+          period.repeats, counted(period.launches, "launch"));
     if (period.works != period.launches) {
-      print(" and {} other work{}", period.works - period.launches,
-            period.works - period.launches == 1 ? "" : "s");
+      print(" and {}", counted(period.works - period.launches, "other operation"));
     }
     print(
         "\n    of a whole recording: gfxgraph-record --launches {}:{} records the first, "

@@ -98,10 +98,10 @@ std::vector<LaunchSelection::Missed> LaunchSelection::missed(uint64_t launches) 
   for (size_t i = 0; i < patterns_.size(); ++i) {
     const KernelPattern& pattern = patterns_[i];
     if (matched_[i] == 0) {
-      lines.push_back(
-          {"--kernel",
-           fmt::format("'{}' matched none of the program's {} launches", pattern.text, launches),
-           true});
+      lines.push_back({"--kernel",
+                       fmt::format("'{}' matched no launch; the program made {}", pattern.text,
+                                   counted(launches, "launch")),
+                       true});
     } else if (matched_[i] <= pattern.first ||
                (pattern.last != UINT64_MAX && matched_[i] <= pattern.last)) {
       lines.push_back({"--kernel",

@@ -6,6 +6,7 @@
 
 #include <charconv>
 
+#include "base/amount.h"
 #include "recorder/queue/end_signals.h"
 
 namespace gfxgraph::recorder {
@@ -46,8 +47,7 @@ Result<SegmentSize> parse_segment_size(std::string_view text) {
 }
 
 std::string Segments::text() const {
-  return size_.launches != 0 ? fmt::format("{} launches", size_.launches)
-                             : fmt::format("{} bytes", size_.bytes);
+  return size_.launches != 0 ? counted(size_.launches, "launch") : counted(size_.bytes, "byte");
 }
 
 bool Segments::over() noexcept {

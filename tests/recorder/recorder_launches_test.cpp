@@ -187,7 +187,7 @@ TEST_F(RecorderLaunchesTest, WhatWasNotThereIsNamed) {
   EXPECT_FALSE(trace->complete());
   EXPECT_THAT(findings(*trace, format::FindingKind::kIncomplete),
               ElementsAre("--launches: '9:10' was never entered: the program made 3 launches",
-                          "--kernel: 'nothing*' matched none of the program's 3 launches",
+                          "--kernel: 'nothing*' matched no launch; the program made 3 launches",
                           "--kernel: 'module_*#7' matched 3 launches"));
   EXPECT_THAT(findings(*trace, format::FindingKind::kNote),
               ElementsAre("--launches: '1:8' ended with the program, which made 3 launches",

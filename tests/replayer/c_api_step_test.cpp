@@ -456,8 +456,8 @@ TEST_P(CApiStep, TheLogSaysWhatWasLoadedAndPrepared) {
   const Trace file = open();
   gfxgraph::Session session(file, options);
   gfxgraph::Step step(session, 0, GetParam());
-  EXPECT_THAT(lines, Contains(HasSubstr("0loaded 1 code objects and 4 buffers")));
-  EXPECT_THAT(lines, Contains(HasSubstr("step of 5 operations, 3 of them launches, in mode ")));
+  EXPECT_THAT(lines, Contains(HasSubstr("0loaded 1 code object and 4 buffers")));
+  EXPECT_THAT(lines, Contains(HasSubstr("step of 5 operations with 3 launches, in mode ")));
 }
 
 TEST_P(CApiStep, MemoryComesFromTheCallersAllocator) {

@@ -384,7 +384,7 @@ TEST_F(ReplayTest, RefusesGraphThatLostANode) {
   options.mode = Mode::kGraph;
   const auto replay = try_load(options);
   ASSERT_FALSE(replay);
-  EXPECT_THAT(replay.error().message, HasSubstr("1 nodes instead of 2"));
+  EXPECT_THAT(replay.error().message, HasSubstr("1 node instead of 2"));
 }
 
 TEST_F(ReplayTest, RefusesGraphModeOnVersionsThatLostModuleFunctions) {

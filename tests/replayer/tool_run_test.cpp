@@ -154,7 +154,7 @@ TEST_F(ToolRunTest, BisectSaysThatEagerDiffersToo) {
   ASSERT_TRUE(facts.bisect);
   ASSERT_TRUE(facts.bisect->eager);
   EXPECT_EQ(facts.bisect->eager->different, 1u);
-  EXPECT_THAT(text_report(facts), HasSubstr("eager mode differs from the recording in 1 buffers"));
+  EXPECT_THAT(text_report(facts), HasSubstr("eager mode differs from the recording in 1 buffer "));
 }
 
 TEST_F(ToolRunTest, BisectOfEagerWithoutCheckpointsClaimsNothing) {
