@@ -81,34 +81,59 @@ uint64_t count_launches(const format::Trace& trace, size_t first_event) {
   return count;
 }
 
+namespace {
+
+// The kernels of the trace that the glob matches.
+template <typename Visit>
+void visit_matches(const format::Trace& trace, const std::string& glob, const Visit& visit) {
+  for (size_t n = 0; n < trace.kernels().size(); ++n) {
+    const std::string& name = trace.kernels()[n].name;
+    if (matches_kernel(glob, name, demangle(name))) visit(n);
+  }
+}
+
+}  // namespace
+
+void SelectionUse::add(const format::Trace& trace) {
+  const size_t kernels = options_.kernels.size();
+  for (size_t i = 0; i < kernels; ++i)
+    visit_matches(trace, options_.kernels[i], [&](size_t) { found_[i] = true; });
+  if (options_.launches.empty()) return;
+  const uint64_t count = count_launches(trace);
+  most_launches_ = std::max(most_launches_, count);
+  for (size_t i = 0; i < options_.launches.size(); ++i)
+    if (options_.launches[i].first < count) found_[kernels + i] = true;
+}
+
+Result<void> SelectionUse::complete(std::string_view where) const {
+  const auto missing = std::ranges::find(found_, false);
+  if (missing == found_.end()) return {};
+  const auto at = static_cast<size_t>(missing - found_.begin());
+  if (at < options_.kernels.size()) {
+    return fail(Status::kInvalidArgument,
+                format_printable("no kernel of {} matches '{}'; gfxgraph info lists them", where,
+                                 options_.kernels[at]));
+  }
+  return fail(Status::kInvalidArgument,
+              fmt::format("launch {} does not exist: {} {}, counted from 0",
+                          options_.launches[at - options_.kernels.size()].first,
+                          where == "the trace" ? "the trace has" : "the longest of them has",
+                          most_launches_));
+}
+
 Result<Selection> Selection::make(const format::Trace& trace, const SelectionOptions& options) {
+  if (!options.several_traces) {
+    SelectionUse use(options);
+    use.add(trace);
+    GFXGRAPH_TRY(use.complete("the trace"));
+  }
   Selection selection;
   selection.tools_ = options.tools;
   selection.launches_ = options.launches;
-  if (!options.launches.empty()) {
-    const uint64_t count = count_launches(trace);
-    for (const LaunchRange& range : options.launches) {
-      if (range.first < count) continue;
-      return fail(Status::kInvalidArgument,
-                  fmt::format("launch {} does not exist: the trace has {}, counted from 0",
-                              range.first, count));
-    }
-  }
   if (options.kernels.empty()) return selection;
   selection.kernels_.resize(trace.kernels().size());
-  for (const std::string& glob : options.kernels) {
-    bool any = false;
-    for (size_t n = 0; n < trace.kernels().size(); ++n) {
-      const std::string& name = trace.kernels()[n].name;
-      if (!matches_kernel(glob, name, demangle(name))) continue;
-      any = selection.kernels_[n] = true;
-    }
-    if (!any) {
-      return fail(
-          Status::kInvalidArgument,
-          format_printable("no kernel of the trace matches '{}'; gfxgraph info lists them", glob));
-    }
-  }
+  for (const std::string& glob : options.kernels)
+    visit_matches(trace, glob, [&](size_t n) { selection.kernels_[n] = true; });
   return selection;
 }
 

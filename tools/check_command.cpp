@@ -143,19 +143,38 @@ Outcome without_report(const std::string& name, const Error& error, int code) {
   return {{name, std::nullopt, error.message}, code};
 }
 
+format::ReadOptions read_options_of(const Request& request) {
+  format::ReadOptions options;
+  options.allow_torn = request.torn;
+  options.max_decompressed_bytes = request.options.limits.memory_bytes;
+  return options;
+}
+
+// Of several traces: each kernel and launch that is asked for is in one of them. Before the work,
+// which may be long. A trace that cannot be read may have them.
+Result<void> check_selection(const std::vector<std::string>& paths, const Request& request) {
+  const lanecheck::SelectionOptions& selection = request.options.selection;
+  if (!selection.several_traces || (selection.kernels.empty() && selection.launches.empty()))
+    return {};
+  lanecheck::SelectionUse use(selection);
+  for (const std::string& path : paths) {
+    const auto trace = format::Trace::open(path, read_options_of(request));
+    if (!trace) return {};
+    use.add(**trace);
+  }
+  return use.complete("these traces");
+}
+
 // `used`: of the suppressions.
 Outcome check_one(const std::string& path, const std::string& name, const Request& request,
                   std::vector<bool>& used) {
   const lanecheck::CheckOptions& wanted = request.options;
-  format::ReadOptions read_options;
-  read_options.allow_torn = request.torn;
-  read_options.max_decompressed_bytes = wanted.limits.memory_bytes;
   const std::unique_ptr<ProgressLine> progress = make_progress();
   progress->at("reading " + name);
   lanecheck::CheckOptions options = wanted;
   options.progress = count_on(*progress, "checking launch");
   const Result<std::shared_ptr<const format::Trace>> trace =
-      format::Trace::open(path, read_options);
+      format::Trace::open(path, read_options_of(request));
   progress->clear();
   if (!trace) {
     const Error error = renamed(trace.error(), path, name);
@@ -169,8 +188,8 @@ Outcome check_one(const std::string& path, const std::string& name, const Reques
   const auto named = [&name](const Error& error) {
     return Error{error.status, name + ": " + error.message};
   };
-  if (const auto selected = lanecheck::Selection::make(**trace, options.selection); !selected)
-    return without_report(name, named(selected.error()), kExitUsage);
+  if (const auto found = lanecheck::Selection::make(**trace, options.selection); !found)
+    return without_report(name, named(found.error()), kExitUsage);
   Result<lanecheck::Report> checked = lanecheck::check_trace(**trace, options);
   progress->clear();
   if (!checked)
@@ -299,7 +318,10 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
     enforce_time("check",
                  (options.limits.seconds + kGraceSeconds) * static_cast<double>(paths.size()));
   }
+  options.selection.several_traces = paths.size() > 1;
   const Request request{options, std::move(*suppressions), std::move(*known), fail_on, torn};
+  if (const Result<void> found = check_selection(paths, request); !found)
+    return usage(found.error());
   std::vector<lanecheck::TraceReport> traces;
   std::vector<bool> used;
   int worst = kExitOk;
