@@ -185,14 +185,15 @@ GFXGRAPH_INLINE void ProvenanceObserver::before(WaveState& state, const Wave& wa
     if (any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst))) [[unlikely]]
       before_tagged(rule, state, wave, inst);
   } else {
-    state.touches = any_source_tagged<kFew>(state.registers, emulator::operands_of(inst)) |
-                    any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst));
+    const emulator::InstOperands& operands = emulator::operands_of(inst);
+    const bool source = any_source_tagged<kFew>(state.registers, operands);
+    const bool dest = any_dest_tagged<kFew>(state.registers, operands);
+    state.touches = source || dest;
     if (!state.touches) [[likely]]
       return;
     if constexpr (rule == TagRule::kCombine && kFew) {
       if (keeps_one(state, wave, inst)) return;
-      if (!any_source_tagged<kFew>(state.registers, emulator::operands_of(inst)))
-        return clear_dests(state, wave, inst);
+      if (!source) return clear_dests(state, wave, inst);
     }
     before_tagged(rule, state, wave, inst);
   }
