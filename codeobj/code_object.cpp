@@ -345,9 +345,13 @@ std::string function_at(const CodeObject& code, uint64_t address) {
   return image ? image->function_at(address) : std::string();
 }
 
-bool has_function(const CodeObject& code, std::string_view name) {
+std::optional<uint64_t> function_address(const CodeObject& code, std::string_view name) {
   const Result<internal::ElfImage> image = internal::ElfImage::open(code.bytes());
-  return image && image->has_function(name);
+  return image ? image->function_address(name) : std::nullopt;
+}
+
+bool has_function(const CodeObject& code, std::string_view name) {
+  return function_address(code, name).has_value();
 }
 
 }  // namespace gfxgraph::codeobj

@@ -254,8 +254,14 @@ std::string ElfImage::function_at(uint64_t address) const {
   return found;
 }
 
-bool ElfImage::has_function(std::string_view name) const {
-  return find_function([&](const auto&, std::string_view other) { return other == name; });
+std::optional<uint64_t> ElfImage::function_address(std::string_view name) const {
+  std::optional<uint64_t> found;
+  find_function([&](const Symbol64& entry, std::string_view other) {
+    if (other != name) return false;
+    found = entry.st_value;
+    return true;
+  });
+  return found;
 }
 
 std::vector<HostFunction> ElfImage::host_functions_at(std::span<const uint64_t> addresses) const {

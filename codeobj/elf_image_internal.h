@@ -42,7 +42,7 @@ class ElfImage {
   Result<std::vector<Symbol>> symbols(const std::vector<Segment>& segments) const;
   // The sized function of .symtab that contains `address`; "" if there is none.
   std::string function_at(uint64_t address) const;
-  bool has_function(std::string_view name) const;
+  std::optional<uint64_t> function_address(std::string_view name) const;
   // See HostProgram::functions_at().
   std::vector<HostFunction> host_functions_at(std::span<const uint64_t> addresses) const;
   Result<std::vector<DynamicRelocation>> relocations() const;

@@ -148,7 +148,9 @@ TEST(CodeObject, NamesTheFunctionOfAnAddress) {
   for (const Kernel& kernel : (*object)->kernels()) {
     EXPECT_EQ(function_at(**object, kernel.entry_address), kernel.name);
     EXPECT_EQ(function_at(**object, kernel.entry_address + kernel.code_bytes - 4), kernel.name);
+    EXPECT_EQ(function_address(**object, kernel.name), kernel.entry_address);
   }
+  EXPECT_FALSE(function_address(**object, "no_such_function"));
   EXPECT_TRUE(has_function(**object, (*object)->kernels().front().name));
   EXPECT_FALSE(has_function(**object, "no_such_function"));
   EXPECT_EQ(function_at(**object, 0), "");
