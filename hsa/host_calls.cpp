@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +15,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "emulator/host/host_packets.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
 #include "hsa/signal.h"
@@ -23,50 +23,13 @@
 namespace gfxgraph::hsa {
 namespace {
 
-// The buffer layout that HIP's device library and its host listener share. Stacks hold packet
-// numbers with a tag in the upper bits.
-struct Buffer {
-  uint64_t headers;
-  uint64_t payloads;
-  uint64_t doorbell;
-  uint64_t free_stack;
-  uint64_t ready_stack;
-  uint64_t index_mask;
-};
-struct Header {
-  uint64_t next;
-  uint64_t active_lanes;
-  uint32_t service;
-  uint32_t control;
-};
-constexpr uint32_t kReady = 1;  // bit of Header::control
-constexpr uint64_t kLanesOfPacket = 64;
-constexpr uint64_t kLaneBytes = 64;
-constexpr uint64_t kPayloadBytes = kLanesOfPacket * kLaneBytes;
-
-constexpr uint32_t kFunctionCall = 1;
-constexpr uint32_t kPrintf = 2;
-constexpr uint32_t kDeviceMemory = 3;
-
-template <typename T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof(value));
-  return value;
-}
-template <typename T>
-std::atomic_ref<T> shared(std::byte* at) {
-  return std::atomic_ref<T>(*reinterpret_cast<T*>(at));
-}
+using emulator::HostPackets;
 
 // A HIP buffer and the device's copy of it.
 struct Guard {
   uint64_t address = 0;  // of HIP's buffer, and as the device sees it
   uint64_t bytes = 0;
-  uint64_t headers = 0;  // offset
-  uint64_t payloads = 0;
-  uint64_t index_mask = 0;
-  uint64_t packets = 0;
+  HostPackets packets;
   Signal* doorbell = nullptr;
   std::unique_ptr<std::byte[]> storage;
   std::byte* copy = nullptr;
@@ -99,25 +62,17 @@ tl::unexpected<Error> unknown_layout(uint64_t address) {
 Result<std::unique_ptr<Guard>> describe(uint64_t address) {
   const auto allocation = find_allocation(reinterpret_cast<const void*>(address));
   if (!allocation || allocation->locked || allocation->address != address ||
-      allocation->mapped_bytes < sizeof(Buffer))
+      allocation->mapped_bytes < sizeof(HostPackets::Buffer))
     return unknown_layout(address);
   auto guard = std::make_unique<Guard>();
   guard->address = address;
   guard->bytes = allocation->mapped_bytes;
-  const auto buffer = load<Buffer>(guard->real());
-  guard->headers = buffer.headers - address;
-  guard->payloads = buffer.payloads - address;
-  guard->index_mask = buffer.index_mask;
+  HostPackets::Buffer buffer{};
+  std::memcpy(&buffer, guard->real(), sizeof buffer);
   guard->doorbell = Signal::from(buffer.doorbell);
-  if (guard->doorbell == nullptr || guard->headers < sizeof(Buffer) ||
-      guard->headers % alignof(Header) != 0 || guard->payloads % sizeof(uint64_t) != 0 ||
-      guard->payloads < guard->headers || guard->payloads > guard->bytes ||
-      !std::has_single_bit(guard->index_mask + 1))
-    return unknown_layout(address);
-  guard->packets = std::min((guard->payloads - guard->headers) / sizeof(Header),
-                            (guard->bytes - guard->payloads) / kPayloadBytes);
-  guard->packets = std::min(guard->packets, guard->index_mask + 1);
-  if (guard->packets == 0) return unknown_layout(address);
+  const auto packets = HostPackets::open(guard->real(), guard->bytes, address);
+  if (guard->doorbell == nullptr || !packets) return unknown_layout(address);
+  guard->packets = *packets;
   return guard;
 }
 
@@ -138,69 +93,43 @@ Result<void> install(Guard& guard) {
   return Device::memory_map().add(region);
 }
 
-struct Packet {
-  uint64_t pointer = 0;  // with its tag
-  uint64_t number = 0;
-  Header header{};
-};
-
 const char* service_name(uint32_t service) {
-  return service == kFunctionCall ? "call of a host function" : "unknown";
+  return service == HostPackets::kFunctionCall ? "call of a host function" : "unknown";
 }
 
 // Takes all packets that the device has marked ready. Returns a text if one of them is unsupported.
-std::optional<std::string> take_packets(Guard& guard, std::vector<Packet>& packets) {
-  const uint64_t top = shared<uint64_t>(guard.copy + offsetof(Buffer, ready_stack))
-                           .exchange(0, std::memory_order_acq_rel);
-  for (uint64_t pointer = top; pointer != 0;) {
-    Packet packet;
-    packet.pointer = pointer;
-    packet.number = pointer & guard.index_mask;
-    if (packet.number >= guard.packets || packets.size() >= guard.packets)
-      return "a host call whose packet is not in its buffer";
-    packet.header = load<Header>(guard.copy + guard.headers + packet.number * sizeof(Header));
+std::optional<std::string> take_packets(Guard& guard, std::vector<HostPackets::Packet>& packets) {
+  if (!guard.packets.take(guard.copy, packets))
+    return "a host call whose packet is not in its buffer";
+  for (const HostPackets::Packet& packet : packets) {
     const uint32_t service = packet.header.service;
-    if (service != kPrintf && service != kDeviceMemory) {
-      return fmt::format(
-          "host call of service {} ({}), which GFXGRAPH_HOST_CALLS=deny refuses: only printf, "
-          "assert, malloc and free of device code may call the host",
-          service, service_name(service));
-    }
-    pointer = packet.header.next;
-    packets.push_back(packet);
+    if (service == HostPackets::kPrintf || service == HostPackets::kDeviceMemory) continue;
+    return fmt::format(
+        "host call of service {} ({}), which GFXGRAPH_HOST_CALLS=deny refuses: only printf, "
+        "assert, malloc and free of device code may call the host",
+        service, service_name(service));
   }
   return std::nullopt;
 }
 
-void push_real(Guard& guard, const Packet& packet) {
-  std::memcpy(guard.real() + guard.payloads + packet.number * kPayloadBytes,
-              guard.copy + guard.payloads + packet.number * kPayloadBytes, kPayloadBytes);
-  std::byte* const header = guard.real() + guard.headers + packet.number * sizeof(Header);
-  Header own = packet.header;
-  auto ready = shared<uint64_t>(guard.real() + offsetof(Buffer, ready_stack));
-  uint64_t below = ready.load(std::memory_order_relaxed);
-  do {
-    own.next = below;
-    std::memcpy(header, &own, sizeof(own));
-  } while (!ready.compare_exchange_weak(below, packet.pointer, std::memory_order_acq_rel));
+void push_real(Guard& guard, const HostPackets::Packet& packet) {
+  std::memcpy(guard.packets.payload(guard.real(), packet.number),
+              guard.packets.payload(guard.copy, packet.number), HostPackets::kPayloadBytes);
+  guard.packets.push(guard.real(), packet);
 }
 
-bool wait_for_answer(Guard& guard, const Packet& packet) {
-  auto control = shared<uint32_t>(guard.real() + guard.headers + packet.number * sizeof(Header) +
-                                  offsetof(Header, control));
-  while ((control.load(std::memory_order_acquire) & kReady) != 0) {
+bool wait_for_answer(Guard& guard, const HostPackets::Packet& packet) {
+  while (!guard.packets.answered(guard.real(), packet)) {
     if (Device::stopping()) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
   return true;
 }
 
-void hand_back(Guard& guard, const Packet& packet) {
-  std::memcpy(guard.copy + guard.payloads + packet.number * kPayloadBytes,
-              guard.real() + guard.payloads + packet.number * kPayloadBytes, kPayloadBytes);
-  shared<uint32_t>(guard.copy + guard.headers + packet.number * sizeof(Header) +
-                   offsetof(Header, control))
-      .store(packet.header.control & ~kReady, std::memory_order_release);
+void hand_back(Guard& guard, const HostPackets::Packet& packet) {
+  std::memcpy(guard.packets.payload(guard.copy, packet.number),
+              guard.packets.payload(guard.real(), packet.number), HostPackets::kPayloadBytes);
+  guard.packets.answer(guard.copy, packet);
 }
 
 }  // namespace
@@ -226,7 +155,8 @@ Result<void> guard_host_calls(const codeobj::Kernel& kernel, uint64_t kernarg_ad
   if (!place || !range_fits(kernarg_address - place->address + argument->offset_bytes,
                             sizeof(uint64_t), place->mapped_bytes))
     return {};  // the emulator rejects such arguments
-  const auto address = load<uint64_t>(kernarg + argument->offset_bytes);
+  uint64_t address = 0;
+  std::memcpy(&address, kernarg + argument->offset_bytes, sizeof address);
   if (address == 0) return {};
   Guards& all = guards();
   const std::lock_guard lock(all.mutex);
@@ -245,7 +175,7 @@ std::optional<std::string> deliver_host_calls() {
   const std::lock_guard lock(all.mutex);
   for (const auto& guard : all.list) {
     if (!guard->installed()) continue;
-    std::vector<Packet> packets;
+    std::vector<HostPackets::Packet> packets;
     if (auto refused = take_packets(*guard, packets)) return refused;
     if (packets.empty()) continue;
     // In order of creation.
@@ -253,7 +183,7 @@ std::optional<std::string> deliver_host_calls() {
       push_real(*guard, *packet);
     guard->doorbell->value().fetch_add(1, std::memory_order_seq_cst);
     guard->doorbell->notify();
-    for (const Packet& packet : packets) {
+    for (const HostPackets::Packet& packet : packets) {
       if (!wait_for_answer(*guard, packet)) return std::nullopt;
       hand_back(*guard, packet);
     }

@@ -24,6 +24,7 @@ ROOMS = {
         "table": set(),
         "decode": {"table"},
         "memory": set(),
+        "host": set(),
         "analysis": {"decode", "memory"},
         "engine": {"decode", "memory"},
         "isa": {"decode", "engine", "memory"},
