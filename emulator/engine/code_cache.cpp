@@ -10,6 +10,7 @@ namespace gfxgraph::emulator {
 namespace {
 
 constexpr uint64_t kChunkBytes = kChunkInsts * 4;
+constexpr uint32_t kReturn = 0xbe80201e;  // s_setpc_b64 s[30:31]
 
 bool is_direct_branch(const Inst& inst) {
   switch (inst.op) {
@@ -170,6 +171,9 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
                                          status == DecodeStatus::kTruncated
                                              ? "the instruction reaches past its memory region"
                                              : "these bytes are not a gfx1030 instruction"});
+  const bool of_host = host_functions_ != nullptr && host_functions_->contains(slot->pc);
+  // To observers, what it ends with.
+  if (of_host) (void)decode(&kReturn, 1, slot->pc, decoded);
   if (is_direct_branch(decoded))
     decoded.k[0] =
         reinterpret_cast<uint64_t>(at(decoded.next_pc() + static_cast<int64_t>(decoded.imm) * 4));
@@ -177,7 +181,10 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
   std::unique_lock lock(mutex_, std::defer_lock);
   std::unique_ptr<HalfPlan> plan;
   Handler handler = nullptr;
-  if (wave_size_ == WaveSize::k64) {
+  if (of_host) {
+    handler = run_host_function;
+    lock.lock();
+  } else if (wave_size_ == WaveSize::k64) {
     lock.lock();
     handler = bind_wave64(backend_, decoded, half_insts_, plan);
   } else {

@@ -29,12 +29,13 @@ class CodeCache {
   // And for the default float mode, or for any.
   enum class Mode : uint8_t { kDefault, kAny };
   CodeCache(MemoryMap& memory, const Backend& backend, void* observer, WaveSize wave_size,
-            Mode mode)
+            Mode mode, const HostFunctions* host_functions)
       : memory_(memory),
         backend_(backend),
         observer_(observer),
         wave_size_(wave_size),
         mode_(mode),
+        host_functions_(host_functions),
         half_insts_(backend.keeps_operands) {}
   ~CodeCache();
   CodeCache(const CodeCache&) = delete;
@@ -75,8 +76,9 @@ class CodeCache {
   void* observer_;
   const WaveSize wave_size_;
   const Mode mode_;
-  HalfInsts half_insts_;      // writers only; kept until the end
-  mutable std::mutex mutex_;  // writers; readers use published snapshots
+  const HostFunctions* const host_functions_;  // may be null
+  HalfInsts half_insts_;                       // writers only; kept until the end
+  mutable std::mutex mutex_;                   // writers; readers use published snapshots
   std::atomic<const Ranges*> ranges_{nullptr};
   std::vector<std::unique_ptr<const Ranges>> all_ranges_;  // readers may still look at old ones
 };
@@ -86,9 +88,10 @@ struct CodeCaches {
   CodeCache default_mode;
   CodeCache any_mode;
   CodeCaches(MemoryMap& memory, const Backend& backend, void* observer,
-             CodeCache::WaveSize wave_size)
-      : default_mode(memory, backend, observer, wave_size, CodeCache::Mode::kDefault),
-        any_mode(memory, backend, observer, wave_size, CodeCache::Mode::kAny) {}
+             CodeCache::WaveSize wave_size, const HostFunctions* host_functions)
+      : default_mode(memory, backend, observer, wave_size, CodeCache::Mode::kDefault,
+                     host_functions),
+        any_mode(memory, backend, observer, wave_size, CodeCache::Mode::kAny, host_functions) {}
   void drop(uint64_t address, uint64_t bytes) {
     default_mode.drop(address, bytes);
     any_mode.drop(address, bytes);

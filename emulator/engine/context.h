@@ -60,6 +60,10 @@ const Inst* run_sendmsg(Wave& wave, const Inst* inst);
 const Inst* run_subvector_begin(Wave& wave, const Inst* inst);
 const Inst* run_subvector_end(Wave& wave, const Inst* inst);
 const Inst* run_gws(Wave& wave, const Inst* inst);  // ds_gws_init, ds_gws_barrier
+// AMDGPUUsage, "Non-Kernel Functions": s[30:31] hold the return address.
+inline constexpr uint16_t kReturnAddress = 30;
+// Performs EngineOptions::host_functions in place of the function that begins here, and returns.
+const Inst* run_host_function(Wave& wave, const Inst* inst);
 const Inst* jump_to(Wave& wave, const Inst* inst, uint64_t pc);
 // False: leaves the run loop, which runs the instruction again with Wave::clock_now.
 bool clock_is_known(Wave& wave, const Inst* inst);

@@ -80,8 +80,8 @@ class EngineImpl final : public Engine {
         options_(options),
         backend_(backend),
         observer_(observer),
-        code_(memory, backend, observer, CodeCache::WaveSize::k32),
-        code64_(memory, backend, observer, CodeCache::WaveSize::k64),
+        code_(memory, backend, observer, CodeCache::WaveSize::k32, options.host_functions),
+        code64_(memory, backend, observer, CodeCache::WaveSize::k64, options.host_functions),
         scheduler_(thread_count(options.threads), time_slice(options.time_slice)) {}
 
   Result<void> add_code(uint64_t load_address,

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <tl/expected.hpp>
+#include <unordered_map>
 
 #include "base/result.h"
 #include "codeobj/code_object.h"
@@ -86,6 +87,22 @@ struct UnevenBarrier {
   bool ended = false;  // the second one has ended
 };
 
+// A wave that arrives at a grid barrier.
+struct GridBarrier {
+  const Dispatch* dispatch = nullptr;
+  std::array<uint32_t, 3> workgroup = {0, 0, 0};
+  uint32_t wave = 0;
+  uint64_t pc = 0;
+};
+
+struct Wave;
+
+// Functions of device code that this process performs in place of the wave that calls them, by the
+// device address of their first instruction: an allocator, for example. They are called with the
+// wave as it enters the function, from workers, several at a time. Change it only before the code
+// runs.
+using HostFunctions = std::unordered_map<uint64_t, std::function<void(Wave& wave)>>;
+
 struct EngineOptions {
   // Worker threads, the caller's included. 0: as many as cores, or $GFXGRAPH_THREADS.
   unsigned threads = 0;
@@ -108,6 +125,9 @@ struct EngineOptions {
   // Called from workers, several at a time, whenever a barrier is passed unevenly; on_warning is
   // not told of it then. Null: on_warning is.
   std::function<void(const UnevenBarrier&)> on_uneven_barrier;
+  // A wave of a launch that is not cooperative arrives at a grid barrier, which then has no defined
+  // number of waves. Called from workers, several at a time; may be null.
+  std::function<void(const GridBarrier&)> on_foreign_grid_barrier;
   // What a kernel does that works here and should not be relied on, with its name, places and
   // source lines: once per kernel. Called from workers, one at a time.
   std::function<void(const std::string& text)> on_warning;
@@ -115,6 +135,8 @@ struct EngineOptions {
   // many bytes. False from take_scratch ends the dispatch with kOutOfMemory. Called from workers.
   std::function<bool(uint64_t size_bytes)> take_scratch;
   std::function<void(uint64_t size_bytes)> give_scratch;
+  // Borrowed; null: none.
+  const HostFunctions* host_functions = nullptr;
   // Host-registered memory is handed to the device as host | 1 << 47 (design note in hsa/): bits
   // cleared from every address before it is looked up.
   uint64_t ignored_address_bits = 0;

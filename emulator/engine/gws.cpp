@@ -47,6 +47,16 @@ uint32_t gws_missing(const Wave& wave) {
   return wave.dispatch->gws->missing(resource_of(wave, wave.resume));
 }
 
+namespace {
+
+void tell_of_foreign(const Wave& wave, const Inst* inst) {
+  const Dispatch* const dispatch = wave.dispatch->dispatch;
+  const auto& tell = wave.dispatch->options->on_foreign_grid_barrier;
+  if (tell && !dispatch->cooperative) tell({dispatch, wave.group->id, wave.index, inst->pc});
+}
+
+}  // namespace
+
 const Inst* run_gws(Wave& wave, const Inst* inst) {
   const uint32_t resource = resource_of(wave, inst);
   if (resource >= Gws::kResources) return wave.unsupported(inst, "a GWS resource past number 63");
@@ -64,6 +74,7 @@ const Inst* run_gws(Wave& wave, const Inst* inst) {
     return inst->next();
   }
   if (!wave.gws_waits) {
+    tell_of_foreign(wave, inst);
     AccessWatch::note_change();
     if (gws.arrive(resource, count, wave.gws_phase)) return inst->next();
     wave.gws_waits = true;

@@ -175,6 +175,12 @@ const Inst* run_sendmsg(Wave& wave, const Inst* inst) {
   return inst->next();
 }
 
+const Inst* run_host_function(Wave& wave, const Inst* inst) {
+  AccessWatch::note_change();
+  wave.dispatch->options->host_functions->at(inst->pc)(wave);
+  return jump_to(wave, inst, wave.pair(kReturnAddress));
+}
+
 bool is_refused_value(const Inst& inst, std::optional<uint32_t> value) {
   const Field field = field_of(&inst);
   if (inst.op != Op::s_setreg_b32 || field.id != kMode) return false;

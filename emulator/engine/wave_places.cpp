@@ -57,8 +57,9 @@ std::string what(const WavePlace& wave, const std::function<std::string(uint64_t
   switch (wave.why) {
     case WavePlace::Why::kBarrier: return fmt::format("in the barrier at {}", place(wave.pc));
     case WavePlace::Why::kGws:
-      return fmt::format("in the global wave sync at {}, which {} more wave{} must reach",
-                         place(wave.pc), wave.gws_missing, wave.gws_missing == 1 ? "" : "s");
+      return fmt::format(
+          "in the grid barrier (grid_group::sync) at {}, which {} more wave{} must reach",
+          place(wave.pc), wave.gws_missing, wave.gws_missing == 1 ? "" : "s");
     case WavePlace::Why::kRuns: return fmt::format("at {}", place(wave.pc));
     case WavePlace::Why::kRepeats: break;
   }

@@ -100,9 +100,11 @@ TEST_P(Watchdog, AGlobalWaveSyncThatCannotFill) {
   ASSERT_TRUE(device.launch("meet_init", shape(1, 32), 5u));
   const auto result = device.launch("meet", shape(3, 32), 5u);
   ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().to_string(),
-              ContainsRegex("3 waves in the global wave sync at .*ds_gws_barrier .*, which 2 more "
-                            "waves must reach: workgroup"));
+  EXPECT_THAT(
+      result.error().to_string(),
+      ContainsRegex(
+          "3 waves in the grid barrier \\(grid_group::sync\\) at .*ds_gws_barrier .*, which 2 more "
+          "waves must reach: workgroup"));
 }
 
 TEST_P(Watchdog, KernelsThatGoOnAreNotAccused) {
