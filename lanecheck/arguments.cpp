@@ -37,9 +37,9 @@ std::optional<uint64_t> hidden_value(std::string_view kind, const format::Launch
   if (axis_of(kind, "hidden_global_offset_")) return 0;
   if (kind == "hidden_grid_dims") return 3;
   if (kind == "hidden_none") return 0;
-  if (kind == "hidden_hostcall_buffer" || kind == "hidden_printf_buffer") {
-    return values.hostcall_address;
-  }
+  if (kind == "hidden_hostcall_buffer") return values.hostcall_address;
+  if (kind == "hidden_printf_buffer") return values.printf_address;
+  if (kind == "hidden_heap_v1") return values.heap_address;
   if (kind == "hidden_queue_ptr") return values.queue_address;
   if (kind == "hidden_dynamic_lds_size") return values.dynamic_lds_bytes;
   if (kind == "hidden_shared_base") return emulator::Dispatch::kDefaultGroupApertureHi;
@@ -49,7 +49,6 @@ std::optional<uint64_t> hidden_value(std::string_view kind, const format::Launch
   // V4 lists it for every kernel that might synchronise grids: zero says that there is no such
   // grid, one that it is this launch's own.
   if (kind == "hidden_multigrid_sync_arg") return launch.cooperative ? 1 : 0;
-  if (kind == "hidden_heap_v1") return 0;
   return std::nullopt;
 }
 

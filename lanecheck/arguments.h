@@ -25,11 +25,13 @@ inline constexpr uint64_t kMaxKernargBytes = 1 << 20;
 struct HiddenValues {
   uint64_t queue_address = 0;
   uint64_t hostcall_address = 0;
+  uint64_t printf_address = 0;
+  uint64_t heap_address = 0;
   uint32_t dynamic_lds_bytes = 0;
 };
 
 // The explicit bytes and every hidden argument. kUnsupported for a hidden argument that the check
-// cannot fill and a kernel might follow (device heap, multi-grid sync, device-side enqueue).
+// cannot fill and a kernel might follow (multi-grid sync, device-side enqueue).
 Result<std::vector<std::byte>> kernarg_segment(const format::Kernel& kernel,
                                                const format::Launch& launch,
                                                const HiddenValues& values);

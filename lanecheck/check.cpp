@@ -17,6 +17,7 @@
 #include "lanecheck/deep_observer.h"
 #include "lanecheck/device_memory.h"
 #include "lanecheck/grouping.h"
+#include "lanecheck/host_services.h"
 #include "lanecheck/init_check.h"
 #include "lanecheck/init_events.h"
 #include "lanecheck/kernel_fault.h"
@@ -50,6 +51,7 @@ class TraceCheck {
         budget_(budget),
         analysis_(analysis),
         memory_(trace.events(), budget_),
+        services_(memory_, sites_, budget_),
         race_(selection_.has(Tool::kRacecheck)
                   ? std::make_unique<RaceCheck>(memory_.map(), sites_, budget_)
                   : nullptr),
@@ -58,7 +60,8 @@ class TraceCheck {
         observer_(budget_, memory_.map(), sites_,
                   LaneObserver::Options{
                       options.masked_lane != MaskedLaneMode::kOff && selection_.has(Tool::kLanes),
-                      options.masked_lane == MaskedLaneMode::kLiteral, &waits_, &memory_.freed()},
+                      options.masked_lane == MaskedLaneMode::kLiteral, &waits_, &memory_.freed(),
+                      &services_.heap()},
                   race_.get(), init_.get()),
         provenance_(budget_, analysis == nullptr ? nullptr : analysis->words(),
                     analysis == nullptr ? nullptr : analysis->order()),
@@ -130,9 +133,14 @@ class TraceCheck {
     };
     if (selection_.has(Tool::kSynccheck)) {
       engine_options.on_uneven_barrier = [this](const emulator::UnevenBarrier& barrier) {
-        sites_.add(observer_.kernel(), barrier_event(barrier, code_));
+        sites_.add(observer_.kernel(), barrier_event(barrier, code_, *memory_.map().snapshot()));
+      };
+      engine_options.on_foreign_grid_barrier = [this](const emulator::GridBarrier& barrier) {
+        sites_.add(observer_.kernel(), grid_event(barrier));
       };
     }
+    engine_options.host_functions = &services_.functions();
+    engine_options.on_message = [this](uint32_t, uint32_t) { services_.on_message(); };
     // With a bit for each dword, in the lane observer.
     const auto with_shadow = [](uint64_t size_bytes) { return size_bytes + size_bytes / 32; };
     engine_options.take_scratch = [this, with_shadow](uint64_t size_bytes) {
@@ -149,6 +157,11 @@ class TraceCheck {
     for (const format::Kernel& kernel : trace_.kernels()) launched.insert(kernel.name);
     for (const LoadedCode& code : code_) {
       GFXGRAPH_TRY(within_budget());
+      if (!services_.add_code(code)) {
+        report_.notes.push_back(
+            "malloc in kernels always has the same size, which the compiler put into the device "
+            "library's code: only blocks of more than 3072 bytes are told apart (E10, E11)");
+      }
       for (const codeobj::Kernel& kernel : code.object->kernels()) {
         if (!launched.contains(kernel.name)) continue;
         GFXGRAPH_TRY(within_budget());
@@ -283,7 +296,7 @@ class TraceCheck {
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchShape shape, launch_shape(launch));
     GFXGRAPH_TRY(can_run(shape));
     GFXGRAPH_ASSIGN_OR_RETURN(const emulator::Dispatch dispatch,
-                              frame_.fill(index, launch, kernel, shape, code, *found));
+                              frame_.fill(index, launch, kernel, shape, code, *found, &services_));
 
     static std::atomic<uint64_t> launches{0};
     observer_.launch = provenance_.launch = ++launches;
@@ -302,7 +315,7 @@ class TraceCheck {
     budget_.settle(ran ? ran->wave_instructions : UINT64_MAX);
     totals.dropped_lanes += observer_.take_dropped_lanes();
     if (!ran) {
-      const auto event = fault_event(ran.error(), dispatch, observer_.take_called_host());
+      const auto event = fault_event(ran.error(), dispatch, services_.error_text());
       if (event && selection_.has(class_text(event->finding_class).tool)) {
         sites_.add(launch.kernel, *event);
         fault_ = event->finding_class;
@@ -310,13 +323,8 @@ class TraceCheck {
       return fail(Status::kDevice, ran.error().to_string());
     }
     totals.wave_instructions += ran->wave_instructions;
-    if (observer_.take_called_host()) {
-      report_.wave_instructions += ran->wave_instructions;
-      return fail(Status::kUnsupported,
-                  "it calls the host (printf, assert), which the check cannot answer; after the "
-                  "call the kernel diverged from the recorded run");
-    }
     report_.wave_instructions += ran->wave_instructions;
+    if (!services_.refused().empty()) return fail(Status::kUnsupported, services_.refused());
     return {};
   }
 
@@ -348,12 +356,27 @@ class TraceCheck {
       site.event_sequence = site.first.trace_event != 0 ? site.first.trace_event : sequence_;
       if (site.first.access_bytes == 0) continue;  // no access
       site.nearest = nearest_to(site.first);
+      add_heap_places(site.first);
       if (site.first.pointer != 0) site.owner = memory_.owner(site.first.address);
     }
   }
 
+  // Where the block of an access to the heap was requested, and freed.
+  void add_heap_places(LaneEvent& event) const {
+    if (event.space != emulator::Space::kGlobal || !services_.heap().holds(event.address)) return;
+    const auto block = services_.heap().nearest(event.address);
+    if (!block || block->allocated_at == 0) return;
+    event.detail = "allocated at " + place_text(code_, block->allocated_at);
+    if (event.finding_class == FindingClass::kE11)
+      event.detail += " and freed at " + place_text(code_, block->freed_at);
+  }
+
   std::optional<NearestBuffer> nearest_to(const LaneEvent& event) const {
     if (event.pointer != 0) return memory_.relative_to(event.pointer, event.address);
+    if (event.space == emulator::Space::kGlobal && services_.heap().holds(event.address)) {
+      const auto block = services_.heap().nearest(event.address);
+      return block ? std::optional(lanecheck::describe(*block, event.address)) : std::nullopt;
+    }
     if (event.space == emulator::Space::kGlobal) return memory_.nearest(event.address);
     NearestBuffer local;
     local.name =
@@ -460,6 +483,7 @@ class TraceCheck {
   TraceAnalysis* const analysis_;
   DeviceMemory memory_;
   Sites sites_;
+  HostServices services_;
   WaitCheck waits_;
   std::unique_ptr<RaceCheck> race_;  // null: not asked for
   std::optional<RaceEvents> race_events_;

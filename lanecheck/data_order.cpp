@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "lanecheck/event_order.h"
+#include "lanecheck/lane_observer.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -47,6 +48,7 @@ void DataOrder::mark(uint64_t address, uint64_t bytes, bool written) {
 void DataOrder::access(const emulator::MemoryEvent& event, uint32_t lanes) {
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const uint64_t address = event.address[std::countr_zero(rest)];
+    if (address - kHostCallAddress < kHostCallBytes) continue;  // packets are no data of launches
     if (event.kind != emulator::AccessKind::kStore) read(address, event.access_bytes);
     if (event.kind != emulator::AccessKind::kLoad) write(address, event.access_bytes);
   }

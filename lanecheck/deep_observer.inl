@@ -142,7 +142,10 @@ GFXGRAPH_INLINE uint32_t DeepObserver::look_at(WaveState& state, const Wave& wav
                             : shadow::within_region(state, wave, inst, event);
   if (!ordinary) [[unlikely]]
     keep = LaneObserver::memory(state, wave, inst, event);
-  if (race_ != nullptr && event.space != emulator::Space::kScratch)
+  const bool of_host_call =
+      event.space == emulator::Space::kGlobal && event.exec != 0 &&
+      event.address[std::countr_zero(event.exec)] - kHostCallAddress < kHostCallBytes;
+  if (race_ != nullptr && event.space != emulator::Space::kScratch && !of_host_call)
     race_->access(lower_of(state).race, wave, inst, event,
                   keep & event.in_range & ~event.other_space);
   if (init_ != nullptr)

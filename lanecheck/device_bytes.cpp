@@ -67,6 +67,15 @@ void DeviceBytes::fill(uint64_t offset, uint64_t size_bytes, uint8_t value) {
   std::memset(data_ + end_page, value, offset + size_bytes - end_page);
 }
 
+uint64_t DeviceBytes::discard(uint64_t offset, uint64_t size_bytes) {
+  GFXGRAPH_CHECK(range_fits(offset, size_bytes, size_));
+  const uint64_t first_page = (offset + kPage - 1) / kPage * kPage;
+  const uint64_t end_page = (offset + size_bytes) / kPage * kPage;
+  if (mapped_ == 0 || first_page >= end_page) return 0;
+  const uint64_t bytes = end_page - first_page;
+  return ::madvise(data_ + first_page, bytes, MADV_DONTNEED) == 0 ? bytes : 0;
+}
+
 // `from` and `size_bytes`: whole pages. False: a failed mapping left the old bytes.
 bool DeviceBytes::map_pattern(std::byte* from, uint64_t size_bytes, uint8_t value) {
   constexpr int kAccess = PROT_READ | PROT_WRITE;

@@ -24,6 +24,9 @@ class DeviceBytes {
   // Sets a range to one value. Long ranges share the pages of one small file, until they are
   // written.
   void fill(uint64_t offset, uint64_t size_bytes, uint8_t value);
+  // Gives the memory of the whole pages in a range back; they read 0 from now on. Returns how many
+  // bytes these are. Thread-safe.
+  uint64_t discard(uint64_t offset, uint64_t size_bytes);
 
  private:
   DeviceBytes() = default;

@@ -267,6 +267,20 @@ Result<uint64_t> DeviceMemory::add_own(uint64_t size_bytes, emulator::RegionKind
   return address;
 }
 
+Result<DeviceBytes*> DeviceMemory::add_heap(uint64_t address, uint64_t size_bytes, uint64_t tag) {
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBytes> bytes, DeviceBytes::create(size_bytes));
+  emulator::Region region;
+  region.address = address;
+  region.requested_bytes = 1;
+  region.mapped_bytes = size_bytes;
+  region.host = bytes->data();
+  region.tag = tag;
+  region.name = "the heap of malloc";
+  GFXGRAPH_TRY(map_.add(std::move(region)));
+  heap_ = std::move(bytes);
+  return heap_.get();
+}
+
 std::span<std::byte> DeviceMemory::own_bytes(uint64_t address) {
   const auto found = by_address_.find(address);
   GFXGRAPH_CHECK(found != by_address_.end());

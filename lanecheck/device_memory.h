@@ -46,6 +46,10 @@ class DeviceMemory {
   // Memory of the check itself at an address of its choice, or at `address` if not 0.
   Result<uint64_t> add_own(uint64_t size_bytes, emulator::RegionKind kind, const std::string& name,
                            uint64_t address = 0);
+  // Addresses for a heap, backed by memory where it is touched, which its user counts against the
+  // budget. It has Region::tag `tag`, and observers look at every access to it (it has one
+  // requested byte). The result is borrowed.
+  Result<DeviceBytes*> add_heap(uint64_t address, uint64_t size_bytes, uint64_t tag);
   std::span<std::byte> own_bytes(uint64_t address);
   // A part of own memory that the program requested by itself: a variable in a code object.
   struct Part {
@@ -101,6 +105,7 @@ class DeviceMemory {
   std::unordered_map<format::AllocationId, uint64_t, SeededHash> addresses_;  // of live allocations
   FreedRanges freed_;
   uint64_t next_own_ = 0;
+  std::shared_ptr<DeviceBytes> heap_;
 };
 
 }  // namespace gfxgraph::lanecheck

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/print.h"
+#include "emulator/analysis/control_flow.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -19,6 +20,20 @@ std::optional<FindingClass> class_of(const emulator::Fault& fault) {
       return fault.proven ? FindingClass::kS4 : FindingClass::kS5;
     default: return std::nullopt;
   }
+}
+
+// HIP's device library lets the waves of each workgroup meet before and behind its grid barrier.
+bool begins_grid_sync(const emulator::RegionTable& memory, uint64_t pc) {
+  constexpr unsigned kMostBetween = 512;
+  emulator::CodeReader code(memory);
+  emulator::Inst inst;
+  for (unsigned n = 0; n < kMostBetween && code.decode_at(pc, inst); ++n) {
+    if (inst.op == emulator::Op::ds_gws_barrier) return true;
+    if (inst.op == emulator::Op::s_endpgm || (n != 0 && inst.op == emulator::Op::s_barrier))
+      return false;
+    pc = inst.next_pc();
+  }
+  return false;
 }
 
 }  // namespace
@@ -46,7 +61,8 @@ uint64_t linear_group(const emulator::Dispatch& dispatch,
 }
 
 std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
-                                     const emulator::Dispatch& dispatch, bool called_host) {
+                                     const emulator::Dispatch& dispatch,
+                                     const std::string& before_trap) {
   const std::optional<FindingClass> found = class_of(fault);
   if (!found) return std::nullopt;
   LaneEvent event;
@@ -63,8 +79,7 @@ std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
   event.write = fault.write;
   event.address_class = fault_kind_name(fault.kind);
   event.detail = fault.detail;
-  if (*found == FindingClass::kF1 && called_host)
-    event.detail = "after a host call: a failed assert, or abort()";
+  if (*found == FindingClass::kF1 && !before_trap.empty()) event.detail = before_trap;
   return event;
 }
 
@@ -82,8 +97,8 @@ LaneEvent wait_event(const WaitCheck::Place& place, uint64_t launch,
   return event;
 }
 
-LaneEvent barrier_event(const emulator::UnevenBarrier& barrier,
-                        const std::vector<LoadedCode>& code) {
+LaneEvent barrier_event(const emulator::UnevenBarrier& barrier, const std::vector<LoadedCode>& code,
+                        const emulator::RegionTable& memory) {
   LaneEvent event;
   event.finding_class = barrier.ended ? FindingClass::kS2 : FindingClass::kS1;
   event.place.launch = barrier.dispatch->dispatch_id;
@@ -96,6 +111,20 @@ LaneEvent barrier_event(const emulator::UnevenBarrier& barrier,
   event.detail = fmt::format(
       "wave {} is at {}, wave {} {} {}", barrier.wave[0], place_text(code, barrier.pc[0]),
       barrier.wave[1], barrier.ended ? "has ended at" : "at", place_text(code, barrier.pc[1]));
+  if (begins_grid_sync(memory, barrier.pc[0]))
+    event.detail = "in grid_group::sync(): " + event.detail;
+  return event;
+}
+
+LaneEvent grid_event(const emulator::GridBarrier& barrier) {
+  LaneEvent event;
+  event.finding_class = FindingClass::kS6;
+  event.place.launch = barrier.dispatch->dispatch_id;
+  event.place.workgroup = barrier.workgroup;
+  event.place.group = linear_group(*barrier.dispatch, barrier.workgroup);
+  event.place.wave = barrier.wave;
+  event.pc = barrier.pc;
+  event.op = emulator::Op::ds_gws_barrier;
   return event;
 }
 

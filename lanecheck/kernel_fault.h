@@ -18,13 +18,17 @@ namespace gfxgraph::lanecheck {
 uint64_t linear_group(const emulator::Dispatch& dispatch, const std::array<uint32_t, 3>& workgroup);
 
 // The finding for a fault; empty for unsupported instructions and for limits, which say nothing
-// about the kernel. `called_host`: the kernel called the host before.
+// about the kernel. `before_trap`: what a trap's finding says of the calls before it; may be empty.
 std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
-                                     const emulator::Dispatch& dispatch, bool called_host);
+                                     const emulator::Dispatch& dispatch,
+                                     const std::string& before_trap);
 
-// S1 or S2.
-LaneEvent barrier_event(const emulator::UnevenBarrier& barrier,
-                        const std::vector<LoadedCode>& code);
+// S1 or S2. Names the cooperative group if the barrier is a part of its sync().
+LaneEvent barrier_event(const emulator::UnevenBarrier& barrier, const std::vector<LoadedCode>& code,
+                        const emulator::RegionTable& memory);
+
+// S6.
+LaneEvent grid_event(const emulator::GridBarrier& barrier);
 
 // S3.
 LaneEvent wait_event(const WaitCheck::Place& place, uint64_t launch,

@@ -160,14 +160,14 @@ void LaneObserver::report(WaveState& state, const Wave& wave, const Inst& inst,
   pending.push_back(found);
 }
 
-bool LaneObserver::belongs_to_host_call(WaveState& state, uint64_t address) {
-  if (address - kHostCallAddress < kHostCallBytes) {
-    state.called_host = true;
-    called_host_ = true;
-    return true;
+std::optional<FindingClass> LaneObserver::heap_finding(uint64_t address, uint64_t bytes,
+                                                       const char*& address_class) const {
+  switch (options_.heap->judge(address, bytes)) {
+    case DeviceHeap::Access::kInside: return std::nullopt;
+    case DeviceHeap::Access::kPast: address_class = "device heap"; return FindingClass::kE10;
+    case DeviceHeap::Access::kFreed: address_class = "freed block"; return FindingClass::kE11;
   }
-  // The pointers in the buffer read as zero.
-  return state.called_host && address < kHostCallBytes;
+  return std::nullopt;
 }
 
 FindingClass LaneObserver::unmapped_finding(uint64_t address, const char*& address_class) const {
@@ -218,10 +218,17 @@ uint32_t LaneObserver::judge_active(WaveState& state, const Wave& wave, const In
     const Region* const region = regions_->find(address);
     if (region == nullptr) {
       drop |= 1u << lane;
-      if (belongs_to_host_call(state, address)) continue;
       const char* text = "";
       const FindingClass finding_class = unmapped_finding(address, text);
       note(finding_class, lane, text);
+      continue;
+    }
+    if (region->tag == DeviceHeap::kTag) {
+      const char* text = "";
+      const auto of_heap = heap_finding(address, event.access_bytes, text);
+      if (!of_heap) continue;
+      drop |= 1u << lane;  // the memory there does not count against the budget
+      note(*of_heap, lane, text);
       continue;
     }
     if (past_requested(*region, address, event.access_bytes)) {
@@ -237,8 +244,8 @@ uint32_t LaneObserver::judge_active(WaveState& state, const Wave& wave, const In
     several = several || (lowest != nullptr && lowest != region);
     if (lowest == nullptr || region->address < lowest->address) lowest = region;
   }
-  for (const FindingClass one :
-       {FindingClass::kE1, FindingClass::kE2, FindingClass::kE4, FindingClass::kE5}) {
+  for (const FindingClass one : {FindingClass::kE1, FindingClass::kE2, FindingClass::kE4,
+                                 FindingClass::kE5, FindingClass::kE10, FindingClass::kE11}) {
     const auto at = static_cast<size_t>(one);
     if (found[at] != 0)
       report(state, wave, inst, event, event_of(one, found[at], address_class[at]));
@@ -273,9 +280,10 @@ void LaneObserver::judge_masked(WaveState& state, const Wave& wave, const Inst& 
     const uint64_t address = event.address[lane];
     const emulator::Region* const region = regions_->find(address);
     if (region == nullptr || !region->contains(address, event.access_bytes)) {
-      if (!belongs_to_host_call(state, address)) unmapped |= 1u << lane;
+      unmapped |= 1u << lane;
       continue;
     }
+    if (region->tag == DeviceHeap::kTag) continue;
     const bool slack = address - region->address + event.access_bytes > region->requested_bytes;
     // Without an active lane there is no buffer that this one should be in.
     const bool other = event.exec != 0 && region->address != state.region_base;
@@ -313,6 +321,12 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
   if (undefined) {
     found.address_class = mapped ? "in a buffer" : unmapped_class(event.address);
     found.detail = "its address comes from a register that was never written";
+  } else if (mapped && region->tag == DeviceHeap::kTag) {
+    // Compilers widen loads within an aligned block.
+    const uint64_t bytes = event.address % std::bit_ceil(event.bytes) == 0 ? 1 : event.bytes;
+    const auto of_heap = heap_finding(event.address, bytes, found.address_class);
+    if (no_lanes || !of_heap) return true;
+    found.finding_class = *of_heap;
   } else if (mapped) {
     // Compilers widen loads that cannot leave an aligned block, and hoist loads over branches.
     const bool from_inside = !past_requested(*region, event.address, 1);
@@ -324,7 +338,6 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
     found.finding_class = FindingClass::kE2;
     found.address_class = "unmapped";
   } else {
-    if (belongs_to_host_call(state, event.address)) return false;
     const FindingClass finding_class = unmapped_finding(event.address, found.address_class);
     if (no_lanes) {
       found.detail = "scalar loads run although EXEC is 0";

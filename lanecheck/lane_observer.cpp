@@ -142,7 +142,6 @@ void LaneObserver::wave_begin(WaveState& state, const Wave& wave, const emulator
   state.place.wave = info.wave;
   state.scratch.clear();
   state.loaded_defined = ~0u;
-  state.called_host = false;
   state.pending.clear();
   state.lower = nullptr;
   if (wave.upper != nullptr) {

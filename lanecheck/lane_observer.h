@@ -11,10 +11,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "emulator/engine/observer.h"
 #include "lanecheck/address_flow.h"
+#include "lanecheck/device_heap.h"
 #include "lanecheck/finding.h"
 #include "lanecheck/freed_ranges.h"
 #include "lanecheck/shadow_rule.h"
@@ -36,7 +38,6 @@ struct LaneWaveState {
   uint64_t dropped_lanes = 0;
   uint64_t empty_exec_loads = 0;
   EventPlace place;
-  bool called_host = false;  // and went on with zeros for an answer
   // Wave64: the upper half's events wait here for the lower half's events of the same instruction.
   LaneWaveState* lower = nullptr;  // of an upper half
   const Wave* lower_wave = nullptr;
@@ -53,10 +54,10 @@ struct AddressShadow {
   uint32_t writer = 0;
 };
 
-// What kernels get as the buffer of host calls: nothing is mapped there, and an access means that
-// the kernel calls the host.
+// The buffer of host calls (host_services.h): waves and the host order their accesses to it by
+// protocol.
 inline constexpr uint64_t kHostCallAddress = uint64_t{0x2f0000000000};
-inline constexpr uint64_t kHostCallBytes = 1 << 20;
+inline constexpr uint64_t kHostCallBytes = uint64_t{16} << 20;
 
 class LaneObserver {
  public:
@@ -74,6 +75,7 @@ class LaneObserver {
     bool literal = false;
     WaitCheck* waits = nullptr;          // may be null
     const FreedRanges* freed = nullptr;  // may be null; changes between dispatches only
+    const DeviceHeap* heap = nullptr;    // may be null
   };
   // `of`: what the shadow is for.
   LaneObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options,
@@ -91,8 +93,6 @@ class LaneObserver {
   uint32_t kernel() const { return kernel_; }
   // Lanes dropped by buffer range checks since the last call.
   uint64_t take_dropped_lanes() { return dropped_lanes_.exchange(0); }
-  // Whether a wave called the host since the last call.
-  bool take_called_host() { return called_host_.exchange(false); }
   uint64_t empty_exec_loads() const { return empty_exec_loads_; }
 
   // ---- hooks (emulator/engine/observer.h) ----
@@ -147,8 +147,9 @@ class LaneObserver {
                            const emulator::MemoryEvent& event, uint32_t active);
   static void watch_scratch(WaveState& state, const Wave& wave, const Inst& inst,
                             const emulator::MemoryEvent& event);
-  // An unmapped access that belongs to a call of the host, which is reported as such.
-  bool belongs_to_host_call(WaveState& state, uint64_t address);
+  // The class of an access to the heap of malloc; nothing if it stays in a live block.
+  std::optional<FindingClass> heap_finding(uint64_t address, uint64_t bytes,
+                                           const char*& address_class) const;
   AddressShadow address_shadow(WaveState& state, const Wave& wave, const Inst& inst) const;
   // `found` has the class, the lanes of this half, how the address is classified, and what its
   // class needs beyond.
@@ -183,7 +184,6 @@ class LaneObserver {
   uint64_t scratch_lane_bytes_ = 0;
   std::atomic<uint64_t> dropped_lanes_{0};
   std::atomic<uint64_t> empty_exec_loads_{0};
-  std::atomic<bool> called_host_{false};
 };
 
 }  // namespace gfxgraph::lanecheck

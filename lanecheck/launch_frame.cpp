@@ -42,11 +42,13 @@ Result<LaunchFrame> LaunchFrame::create(const format::Trace& trace, DeviceMemory
 
 Result<emulator::Dispatch> LaunchFrame::fill(uint64_t index, const format::Launch& launch,
                                              const format::Kernel& kernel, const LaunchShape& shape,
-                                             const LoadedCode& code, const codeobj::Kernel& found) {
+                                             const LoadedCode& code, const codeobj::Kernel& found,
+                                             HostServices* services) {
   HiddenValues hidden;
   hidden.queue_address = queue_;
-  hidden.hostcall_address = kHostCallAddress;
   hidden.dynamic_lds_bytes = launch.dynamic_lds_bytes;
+  hidden.hostcall_address = kHostCallAddress;
+  if (services != nullptr) GFXGRAPH_TRY(services->next_launch(kernel, launch.kernel, hidden));
   GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> kernarg,
                             kernarg_segment(kernel, launch, hidden));
   const std::span<std::byte> kernarg_bytes = memory_->own_bytes(kernarg_);

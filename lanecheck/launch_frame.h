@@ -10,6 +10,7 @@
 #include "format/reader.h"
 #include "lanecheck/arguments.h"
 #include "lanecheck/device_memory.h"
+#include "lanecheck/host_services.h"
 #include "lanecheck/loaded_code.h"
 
 namespace gfxgraph::lanecheck {
@@ -21,10 +22,12 @@ class LaunchFrame {
   static Result<LaunchFrame> create(const format::Trace& trace, DeviceMemory& memory);
 
   // Writes arguments and packet of a launch with this index and shape. kUnsupported: hidden
-  // arguments that the emulator cannot provide (arguments.h).
+  // arguments that the emulator cannot provide (arguments.h). Without services a kernel that calls
+  // the host faults.
   Result<emulator::Dispatch> fill(uint64_t index, const format::Launch& launch,
                                   const format::Kernel& kernel, const LaunchShape& shape,
-                                  const LoadedCode& code, const codeobj::Kernel& found);
+                                  const LoadedCode& code, const codeobj::Kernel& found,
+                                  HostServices* services);
 
  private:
   DeviceMemory* memory_ = nullptr;

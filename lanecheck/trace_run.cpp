@@ -123,8 +123,9 @@ Result<void> TraceRun::carry_out(const format::Launch& launch) {
   const auto run = [&]() -> Result<void> {
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchCode code, find_launch_code(code_, kernel));
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchShape shape, launch_shape(launch));
-    GFXGRAPH_ASSIGN_OR_RETURN(const emulator::Dispatch dispatch,
-                              frame_.fill(index, launch, kernel, shape, *code.code, *code.kernel));
+    GFXGRAPH_ASSIGN_OR_RETURN(
+        const emulator::Dispatch dispatch,
+        frame_.fill(index, launch, kernel, shape, *code.code, *code.kernel, nullptr));
     const tl::expected<emulator::RunStatistics, emulator::Fault> ran = engine_->run(dispatch);
     budget_.settle(ran ? ran->wave_instructions : UINT64_MAX);
     if (!ran) return fail(Status::kDevice, ran.error().to_string());

@@ -350,7 +350,7 @@ TEST(Launches, ThoseThatRunWithoutAnEndAreEnded) {
   EXPECT_EQ(report->lost_launches(), 2U);
 }
 
-TEST(Launches, CallsOfTheHostAreNamedAndOthersRun) {
+TEST(Launches, CallsOfTheHostAreAnswered) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   TraceBuilder trace;
   const auto out = trace.buffer(32 * 4);
@@ -358,9 +358,7 @@ TEST(Launches, CallsOfTheHostAreNamedAndOthersRun) {
   trace.launch("prints", 1, 32, {out, 1});
   const Result<Report> report = trace.try_check();
   ASSERT_TRUE(report) << report.error().message;
-  ASSERT_EQ(report->failed.size(), 1U) << render_text(*report, "t");
-  EXPECT_EQ(report->failed[0].launch, 1U);
-  EXPECT_THAT(report->failed[0].reason, HasSubstr("calls the host"));
+  EXPECT_TRUE(report->failed.empty()) << render_text(*report, "t");
   EXPECT_TRUE(report->findings.empty()) << render_text(*report, "t");
 }
 
