@@ -169,6 +169,7 @@ GFXGRAPH_INLINE uint32_t DeepObserver::memory(WaveState& state, const Wave& wave
 
 GFXGRAPH_INLINE bool DeepObserver::look_at_row(WaveState& state, const Wave& wave, const Inst& inst,
                                                emulator::AccessKind kind, uint64_t address) {
+  if (address - kHostCallAddress < kHostCallBytes) return false;
   if (init_ != nullptr && !init_->row_is_written(state, inst, shadow::region_of(wave, inst)))
     return false;
   if (race_ != nullptr && !race_->row(lower_of(state).race, inst, kind, address)) return false;
