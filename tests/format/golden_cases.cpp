@@ -130,7 +130,11 @@ Result<void> add_devices(Writer& writer) {
   GFXGRAPH_ASSIGN_OR_RETURN(const BlobId elf, writer.add_blob(to_bytes("\x7f"
                                                                        "ELF, as if it were one")));
   GFXGRAPH_TRY(writer.add(CodeObject{2, elf, "amdgcn-amd-amdhsa--gfx1030", 1}));
-  GFXGRAPH_TRY(writer.add(Kernel{.id = 2, .code_object = 2, .name = "plain"}));
+  Kernel plain;
+  plain.id = 2;
+  plain.code_object = 2;
+  plain.name = "plain";
+  GFXGRAPH_TRY(writer.add(plain));
   AllocationBegin buffer = sample_allocation(1);
   buffer.device = 1;
   AllocationBegin variable = sample_allocation(2, 32);
