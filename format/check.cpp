@@ -126,7 +126,9 @@ Result<void> Checker::add(const CodeObject& code_object) {
                             "stand before it",
                             code_object.id, code_object.elf.high, code_object.elf.low));
   }
+  GFXGRAPH_TRY(check_device(code_object.device, "code object"));
   ++code_objects_;
+  code_devices_.push_back(code_object.device);
   return {};
 }
 
@@ -152,6 +154,7 @@ Result<void> Checker::add(const Kernel& kernel) {
     from = argument.offset_bytes;
   }
   kernel_explicit_bytes_.push_back(kernel.explicit_size_bytes);
+  kernel_devices_.push_back(code_devices_[kernel.code_object - 1]);
   return {};
 }
 
@@ -179,7 +182,9 @@ Result<void> Checker::add(const Graph& graph) {
         node.action);
     if (!checked) return with_context(checked.error(), where());
   }
+  GFXGRAPH_TRY(check_device(graph));
   ++graphs_;
+  graph_devices_.push_back(device_of(graph));
   graph_nodes_.push_back(static_cast<uint32_t>(graph.nodes.size()));
   graph_host_functions_.push_back(
       static_cast<uint32_t>(std::ranges::count_if(graph.nodes, [](const GraphNode& node) {

@@ -52,6 +52,7 @@ class Checker {
   Result<void> add(const Graph& graph);
   Result<void> add(const Finding& finding);
   Result<void> add(const Site& site);
+  Result<void> add(const Device& device);
   Result<void> add(const KnownWords& known);
   Result<void> add(const Event& event);  // event.sequence: the number of events before
 
@@ -85,6 +86,14 @@ class Checker {
   Result<void> check(const HostFunction& function) const;
   Result<void> check_stream(StreamId id, const char* what) const;
   Result<void> check_site(SiteId id, const char* what) const;
+  // check_devices.cpp
+  Result<void> check_device(DeviceNumber device, const char* what) const;
+  Result<void> check_device(const Launch& launch) const;
+  Result<void> check_device(const GraphLaunch& launch) const;
+  Result<void> check_device(const Graph& graph) const;
+  [[nodiscard]] DeviceNumber device_of(StreamId stream) const;
+  [[nodiscard]] DeviceNumber device_of(const Graph& graph) const;
+  [[nodiscard]] bool is_null_stream(StreamId id) const;
   Result<void> check_event_id(EventId id, const char* what) const;
 
   bool has_environment_ = false;
@@ -96,6 +105,12 @@ class Checker {
   WordPlace last_known_;
   bool has_known_ = false;
   uint32_t graphs_ = 0;
+  std::vector<StreamId> null_streams_ = {0};  // by device; 0 of another one: not known
+  std::unordered_map<StreamId, DeviceNumber, SeededHash> stream_devices_;  // without device 0's
+  std::vector<DeviceNumber> code_devices_;                                 // by code object
+  std::vector<DeviceNumber> kernel_devices_;                               // by kernel
+  static constexpr DeviceNumber kAnyDevice = UINT32_MAX;
+  std::vector<DeviceNumber> graph_devices_;  // by graph; kAnyDevice: it has no kernel
   uint32_t sites_ = 0;
   std::vector<uint32_t> graph_host_functions_;  // how many nodes, by graph
   HostFunctionId last_host_function_ = 0;

@@ -81,6 +81,7 @@ class EventChecker {
                   fmt::format("allocation begin: {} initial bytes in an allocation of {}",
                               action.initial.size_bytes, limit));
     }
+    GFXGRAPH_TRY(state_.check_device(action.device, "allocation begin"));
     GFXGRAPH_TRY(check_global(action));
     GFXGRAPH_TRY(check_name(action.name, "allocation begin"));
     GFXGRAPH_TRY(check_maker(action));
@@ -124,9 +125,14 @@ class EventChecker {
   }
 
   Result<void> operator()(const StreamCreate& action) {
-    return create(state_.streams_, action.id, "stream create");
+    GFXGRAPH_TRY(state_.check_device(action.device, "stream create"));
+    GFXGRAPH_TRY(create(state_.streams_, action.id, "stream create"));
+    if (action.device != 0) state_.stream_devices_[action.id] = action.device;
+    return {};
   }
   Result<void> operator()(const StreamDestroy& action) {
+    if (state_.is_null_stream(action.id))
+      return fail(Status::kCorrupt, "stream destroy: a null stream");
     return destroy(state_.streams_, action.id, "stream destroy");
   }
   Result<void> operator()(const EventCreate& action) {
@@ -147,12 +153,11 @@ class EventChecker {
 
   Result<void> operator()(const Synchronize& action) {
     switch (action.kind) {
-      case SynchronizeKind::kDevice:
-        if (action.object == 0) return {};
-        return fail(Status::kCorrupt, "synchronize: the device has an object id");
+      case SynchronizeKind::kDevice: return state_.check_device(action.object, "synchronize");
       case SynchronizeKind::kStream: return state_.check_stream(action.object, "synchronize");
       case SynchronizeKind::kStreamItself:
-        if (action.object != 0) return state_.check_stream(action.object, "synchronize");
+        if (!state_.is_null_stream(action.object))
+          return state_.check_stream(action.object, "synchronize");
         return fail(Status::kCorrupt, "synchronize: the null stream by itself");
       case SynchronizeKind::kEvent: return state_.check_event_id(action.object, "synchronize");
       case SynchronizeKind::kHostFunction:
@@ -163,7 +168,10 @@ class EventChecker {
     return fail(Status::kCorrupt, "synchronize: unknown kind");
   }
 
-  Result<void> operator()(const Launch& action) { return state_.check(action); }
+  Result<void> operator()(const Launch& action) {
+    GFXGRAPH_TRY(state_.check(action));
+    return state_.check_device(action);
+  }
   Result<void> operator()(const Copy& action) { return state_.check(action); }
   Result<void> operator()(const Memset& action) { return state_.check(action); }
   Result<void> operator()(const HostFunction& action) {
@@ -209,6 +217,7 @@ class EventChecker {
                   fmt::format("graph launch: graph {} does not exist", action.graph));
     }
     GFXGRAPH_TRY(state_.check_stream(action.stream, "graph launch"));
+    GFXGRAPH_TRY(state_.check_device(action));
     return issue(action.first_host_function, state_.graph_host_functions_[action.graph - 1],
                  "graph launch");
   }
@@ -262,6 +271,11 @@ class EventChecker {
     if (action.code_object > state_.code_objects_) {
       return fail(Status::kCorrupt, fmt::format("allocation begin: code object {} does not exist",
                                                 action.code_object));
+    }
+    if (global && action.device != state_.code_devices_[action.code_object - 1]) {
+      return fail(Status::kCorrupt,
+                  fmt::format("allocation begin: device {} for a variable of code object {}",
+                              action.device, action.code_object));
     }
     return {};
   }

@@ -51,12 +51,13 @@ const char* record_kind_name(RecordKind kind) noexcept {
     case RecordKind::kCompressedEvents: return "compressed events";
     case RecordKind::kIndex: return "index";
     case RecordKind::kProvenance: return "provenance";
+    case RecordKind::kDevice: return "device";
   }
   return "unknown";
 }
 
 bool is_known(RecordKind kind) noexcept {
-  return kind >= RecordKind::kEnvironment && kind <= RecordKind::kProvenance;
+  return kind >= RecordKind::kEnvironment && kind <= RecordKind::kDevice;
 }
 
 uint32_t record_flags(RecordKind kind) noexcept {

@@ -51,6 +51,7 @@ enum class RecordKind : uint32_t {
   kCompressedEvents = 11,
   kIndex = 12,
   kProvenance = 13,
+  kDevice = 14,
 };
 // Never assigned by gfxgraph: for private records of others, which must be flagged optional.
 inline constexpr uint32_t kFirstPrivateKind = 0x80000000;

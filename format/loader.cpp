@@ -226,6 +226,12 @@ Result<void> Loader::add_payload(const RecordView& record) {
       trace_.sites.push_back(std::move(site));
       return {};
     }
+    case RecordKind::kDevice: {
+      GFXGRAPH_ASSIGN_OR_RETURN(const Device device, unpack_device(record.payload));
+      GFXGRAPH_TRY(checker_.add(device));
+      trace_.devices.push_back(device);
+      return {};
+    }
     case RecordKind::kProvenance: {
       GFXGRAPH_ASSIGN_OR_RETURN(std::vector<KnownWords> places, unpack_provenance(record.payload));
       trace_.provenance.made = true;

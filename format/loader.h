@@ -70,6 +70,7 @@ struct LoadedTrace {
   std::vector<Kernel> kernels;
   std::vector<Graph> graphs;
   std::vector<Site> sites;
+  std::vector<Device> devices;
   std::vector<Event> events;  // if `events_kept`, else they are found by `chunks` alone
   bool events_kept = true;
   std::vector<EventChunk> chunks;

@@ -26,6 +26,7 @@ class Packer {
   std::span<const std::byte> pack(const Graph& graph);
   std::span<const std::byte> pack(const Finding& finding);
   std::span<const std::byte> pack(const Site& site);
+  std::span<const std::byte> pack(const Device& device);
   std::span<const std::byte> pack_provenance(std::span<const KnownWords> places);
   // `events` must not be empty; their sequence numbers follow each other.
   std::span<const std::byte> pack(std::span<const Event> events);

@@ -31,6 +31,7 @@ Offset<fbs::AllocationBegin> pack_action(Builder& builder, const AllocationBegin
   table.add_name(name);
   table.add_site(action.site);
   table.add_site_ordinal(action.site_ordinal);
+  table.add_device(action.device);
   return table.Finish();
 }
 
@@ -71,7 +72,7 @@ Offset<fbs::Checkpoint> pack_action(Builder& builder, const Checkpoint& action) 
 }
 
 Offset<fbs::StreamCreate> pack_action(Builder& builder, const StreamCreate& action) {
-  return fbs::CreateStreamCreate(builder, action.id, action.flags, action.priority);
+  return fbs::CreateStreamCreate(builder, action.id, action.flags, action.priority, action.device);
 }
 Offset<fbs::StreamDestroy> pack_action(Builder& builder, const StreamDestroy& action) {
   return fbs::CreateStreamDestroy(builder, action.id);

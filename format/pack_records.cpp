@@ -69,6 +69,7 @@ std::span<const std::byte> Packer::pack(const CodeObject& code_object) {
   table.add_elf_low(code_object.elf.low);
   table.add_elf_high(code_object.elf.high);
   table.add_target(target);
+  table.add_device(code_object.device);
   return impl_->finish(table.Finish());
 }
 
@@ -145,6 +146,12 @@ std::span<const std::byte> Packer::pack(const Site& site) {
   table.add_program(site.program);
   table.add_symbol_unique(site.symbol_unique);
   return impl_->finish(table.Finish());
+}
+
+std::span<const std::byte> Packer::pack(const Device& device) {
+  Builder& builder = impl_->builder;
+  builder.Clear();
+  return impl_->finish(fbs::CreateDevice(builder, device.number, device.null_stream));
 }
 
 std::span<const std::byte> Packer::pack_provenance(std::span<const KnownWords> places) {

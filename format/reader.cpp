@@ -50,6 +50,7 @@ class FileTrace : public Trace {
   const std::vector<Finding>& findings() const override { return trace_.findings; }
   const Statistics& statistics() const override { return trace_.statistics; }
   const Provenance& provenance() const override { return trace_.provenance; }
+  const std::vector<Device>& devices() const override { return trace_.devices; }
   bool sealed() const override { return trace_.sealed; }
   const std::string& torn_reason() const override { return trace_.torn_reason; }
 
@@ -187,6 +188,11 @@ Result<std::shared_ptr<const Trace>> make_trace(MappedFile mapped, const std::st
 }
 
 }  // namespace
+
+const std::vector<Device>& Trace::devices() const {
+  static const std::vector<Device> none;
+  return none;
+}
 
 const Provenance& Trace::provenance() const {
   static const Provenance none;

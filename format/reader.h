@@ -86,6 +86,8 @@ class Trace {
   virtual const std::vector<Finding>& findings() const = 0;
   virtual const Statistics& statistics() const = 0;
   virtual const Provenance& provenance() const;
+  // Those beside device 0, in file order.
+  virtual const std::vector<Device>& devices() const;
 
   // Whether a recorder sealed it. False: read with allow_torn, and torn_reason() says where it
   // ends.

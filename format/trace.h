@@ -25,6 +25,7 @@ using EventId = uint32_t;
 using GraphId = uint32_t;
 using HostFunctionId = uint32_t;
 using SiteId = uint32_t;
+using DeviceNumber = uint32_t;  // as the program counts devices
 
 // XXH3-128 of the uncompressed bytes; the name of a blob. All zero: no blob.
 struct BlobId {
@@ -51,6 +52,8 @@ struct CodeObject {
   CodeObjectId id = 0;
   BlobId elf;          // the plain ELF for the device, already out of its offload bundle
   std::string target;  // "amdgcn-amd-amdhsa--gfx1030"
+  DeviceNumber device =
+      0;  // code that several devices run has a record for each: their variables differ
 };
 
 // Our own numbering, stable for ever; made from the metadata's .value_kind (LLVM AMDGPUUsage,
@@ -180,6 +183,7 @@ struct AllocationBegin {
   std::string name = {};          // as the program named it (gfxgraph_name); empty: it did not
   SiteId site = 0;                // of the call that made it; 0: unknown
   uint32_t site_ordinal = 0;      // how many allocations that site made before, recorded or not
+  DeviceNumber device = 0;        // whose memory it is
 };
 
 // The end of its life; `freed` false: of what the trace, or a recorded range, says of it.
@@ -206,6 +210,7 @@ struct StreamCreate {
   StreamId id = 0;
   uint32_t flags = 0;
   int32_t priority = 0;
+  DeviceNumber device = 0;
 };
 struct StreamDestroy {
   StreamId id = 0;
@@ -404,6 +409,16 @@ struct Site {
   bool program = false;        // the module is the program, not a library
   bool symbol_unique = false;  // no other function of the module has this symbol
 };
+
+// ---- devices ------------------------------------------------------------------------------------
+
+// A device of the program other than device 0. Each has a null stream of its own, which is a stream
+// with an id like others; device 0's is 0. A stream's device is the device of its work.
+struct Device {
+  DeviceNumber number = 0;
+  StreamId null_stream = 0;
+};
+inline constexpr DeviceNumber kMostDevices = 64;
 
 struct Statistics {
   uint64_t events = 0, launches = 0, copies = 0, allocations = 0, kernels = 0, code_objects = 0;

@@ -20,6 +20,7 @@ Result<Kernel> unpack_kernel(std::span<const std::byte> payload);
 Result<Graph> unpack_graph(std::span<const std::byte> payload);
 Result<Finding> unpack_finding(std::span<const std::byte> payload);
 Result<Site> unpack_site(std::span<const std::byte> payload);
+Result<Device> unpack_device(std::span<const std::byte> payload);
 Result<std::vector<KnownWords>> unpack_provenance(std::span<const std::byte> payload);
 // With their sequence numbers.
 Result<std::vector<Event>> unpack_events(std::span<const std::byte> payload);

@@ -20,6 +20,7 @@ AllocationBegin unpack(Unpacker& unpacker, const fbs::AllocationBegin& from) {
   to.name = unpacker.text(from.name());
   to.site = from.site();
   to.site_ordinal = from.site_ordinal();
+  to.device = from.device();
   return to;
 }
 
@@ -54,7 +55,7 @@ Action unpack_action(Unpacker& unpacker, const fbs::Event& from) {
     case fbs::Action::HostWrite: return unpack(unpacker, *from.action_as_HostWrite());
     case fbs::Action::StreamCreate: {
       const fbs::StreamCreate& action = *from.action_as_StreamCreate();
-      return StreamCreate{action.id(), action.flags(), action.priority()};
+      return StreamCreate{action.id(), action.flags(), action.priority(), action.device()};
     }
     case fbs::Action::StreamDestroy: return StreamDestroy{from.action_as_StreamDestroy()->id()};
     case fbs::Action::EventCreate: {

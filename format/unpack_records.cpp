@@ -54,6 +54,7 @@ Result<CodeObject> unpack_code_object(std::span<const std::byte> payload) {
   to.id = from->id();
   to.elf = {from->elf_low(), from->elf_high()};
   to.target = unpacker.text(from->target());
+  to.device = from->device();
   if (unpacker.failed()) return tl::unexpected<Error>(unpacker.error());
   return to;
 }
@@ -127,6 +128,11 @@ Result<Site> unpack_site(std::span<const std::byte> payload) {
   to.symbol_unique = from->symbol_unique();
   if (unpacker.failed()) return tl::unexpected<Error>(unpacker.error());
   return to;
+}
+
+Result<Device> unpack_device(std::span<const std::byte> payload) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const fbs::Device* from, verified_root<fbs::Device>(payload, "device"));
+  return Device{from->number(), from->null_stream()};
 }
 
 Result<std::vector<KnownWords>> unpack_provenance(std::span<const std::byte> payload) {

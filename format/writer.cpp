@@ -281,6 +281,10 @@ Result<void> Writer::add(const Site& site) {
   return impl_->add_record(RecordKind::kSite, site, [] {});
 }
 
+Result<void> Writer::add(const Device& device) {
+  return impl_->add_record(RecordKind::kDevice, device, [] {});
+}
+
 Result<uint64_t> Writer::add(Event event) {
   return impl_->guarded([&] { return impl_->add_event(std::move(event)); });
 }

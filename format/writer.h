@@ -66,6 +66,8 @@ class Writer {
   Result<void> add(const Graph& graph);
   Result<void> add(const Finding& finding);
   Result<void> add(const Site& site);
+  // Before what names it.
+  Result<void> add(const Device& device);
   // Assigns event.sequence and returns it.
   Result<uint64_t> add(Event event);
 

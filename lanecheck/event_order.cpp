@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/reachability.h"
+#include "format/stream_devices.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -35,7 +36,8 @@ enum class Pass : uint8_t {
 
 class Orderer {
  public:
-  Orderer(const format::Trace& trace, Pass pass) : trace_(trace), pass_(pass) {
+  Orderer(const format::Trace& trace, Pass pass)
+      : trace_(trace), pass_(pass), devices_(trace.devices()) {
     for (const format::Event& event : trace.events()) {
       if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action))
         if (host_visible(*begin)) host_memory_.insert(begin->id);
@@ -70,7 +72,7 @@ class Orderer {
 
  private:
   bool blocking(format::StreamId stream) const {
-    return stream != 0 && !non_blocking_.contains(stream);
+    return !devices_.is_null(stream) && !non_blocking_.contains(stream);
   }
 
   void unite(Operations& set, const Operations& other) const {
@@ -86,11 +88,13 @@ class Orderer {
         set.insert(set.end(), found->second.begin(), found->second.end());
     };
     add(stream);
-    if (stream == 0) {
+    const format::StreamId null_stream = devices_.null_stream(stream);
+    if (stream == null_stream) {
       for (const auto& [other, tail] : tails_)
-        if (blocking(other)) set.insert(set.end(), tail.begin(), tail.end());
+        if (blocking(other) && devices_.null_stream(other) == null_stream)
+          set.insert(set.end(), tail.begin(), tail.end());
     } else if (blocking(stream)) {
-      add(0);
+      add(null_stream);
     }
     reach_.minimise(set);
     return set;
@@ -213,6 +217,7 @@ class Orderer {
   template <typename Action>
   void apply(const Action&) {}
   void apply(const format::StreamCreate& create) {
+    devices_.add(create);
     non_blocking_.erase(create.id);
     if ((create.flags & kNonBlocking) != 0) non_blocking_.insert(create.id);
   }
@@ -237,16 +242,16 @@ class Orderer {
   void apply(const format::Memset& memset) { transfer(memset); }
   void apply(const format::EventRecord& record) {
     events_[record.event] = front(record.stream);
-    if (record.stream == 0) tails_[0] = events_[record.event];
+    if (devices_.is_null(record.stream)) tails_[record.stream] = events_[record.event];
   }
   void apply(const format::StreamWait& wait) {
-    if (wait.stream == 0) tails_[0] = front(0);
+    if (devices_.is_null(wait.stream)) tails_[wait.stream] = front(wait.stream);
     if (const auto found = events_.find(wait.event); found != events_.end())
       unite(tails_[wait.stream], found->second);
   }
   void apply(const format::HostFunction& function) {
     if (function.id != 0) ran_[function.id] = front(function.stream);
-    if (function.stream == 0) tails_[0] = front(0);
+    if (devices_.is_null(function.stream)) tails_[function.stream] = front(function.stream);
   }
   // When did the program write? The recorder looks before each launch that is given the memory, so
   // it was after those before. What is in doubt had changed before a call of the program waited for
@@ -271,7 +276,7 @@ class Orderer {
       if (const auto found = map.find(key); found != map.end()) unite(host_, found->second);
     };
     switch (synchronize.kind) {
-      case format::SynchronizeKind::kDevice: wait_device(); break;
+      case format::SynchronizeKind::kDevice: wait_device(synchronize.object); break;
       case format::SynchronizeKind::kStream: host_ = front(synchronize.object); break;
       case format::SynchronizeKind::kStreamItself: unite_with(tails_, synchronize.object); break;
       case format::SynchronizeKind::kEvent: unite_with(events_, synchronize.object); break;
@@ -324,8 +329,9 @@ class Orderer {
     tails_[launch.stream] = std::move(leaves);
   }
 
-  void wait_device() {
+  void wait_device(format::DeviceNumber device) {
     for (auto& [stream, tail] : tails_) {
+      if (devices_.device(stream) != device) continue;
       host_.insert(host_.end(), tail.begin(), tail.end());
       tail.clear();
     }
@@ -337,6 +343,7 @@ class Orderer {
 
   const format::Trace& trace_;
   const Pass pass_;
+  format::StreamDevices devices_;
   std::unordered_set<format::AllocationId> host_memory_;
   bool by_memory_ = false;
   bool has_host_functions_ = false;

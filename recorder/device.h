@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "format/trace.h"
+
 namespace gfxgraph::recorder {
 
 struct DeviceFacts {
@@ -48,6 +50,28 @@ class Device {
   // Also false if it takes longer than `timeout_ms`; 0: no limit. Blocks no other method except
   // itself and idle(). While HIP 5.2.3 does this, hipStreamQuery blocks.
   virtual bool synchronize(uint32_t timeout_ms) = 0;
+  // The program uses this device, too: its work counts in synchronize(). Returns its architecture,
+  // as facts(); empty: unknown.
+  virtual std::string use(format::DeviceNumber device) {
+    (void)device;
+    return {};
+  }
+  // As read(), symbol() and module_global(), of a device.
+  virtual bool read_on(format::DeviceNumber device, void* destination, uint64_t address,
+                       size_t size_bytes) {
+    (void)device;
+    return read(destination, address, size_bytes);
+  }
+  virtual bool symbol_on(format::DeviceNumber device, const void* host_symbol, uint64_t* address,
+                         uint64_t* size_bytes) {
+    (void)device;
+    return symbol(host_symbol, address, size_bytes);
+  }
+  virtual bool module_global_on(format::DeviceNumber device, void* module, const char* name,
+                                uint64_t* address, uint64_t* size_bytes) {
+    (void)device;
+    return module_global(module, name, address, size_bytes);
+  }
   virtual StreamState stream_state(void* stream) = 0;
   // Whether these streams of the program, queried in this order, have completed. Also false if the
   // runtime does not answer immediately because another thread waits for the device. Does not wait

@@ -300,8 +300,7 @@ void Recorder::finish_contents() {
 // The device is idle.
 void Recorder::end_contents(const char* call) {
   const Contents::ReadingFor reading(contents_, call);
-  if (!flights_.empty())
-    events_.append(format::Synchronize{format::SynchronizeKind::kDevice, 0, call});
+  if (!flights_.empty()) events_.append_devices_done(call);
   for (const std::shared_ptr<Allocation>& allocation : allocations_.map().host_visible()) {
     if (!allocation->begun || allocation->kept) continue;
     host_writes_.check_host_writes(*allocation, 0, allocation->size_bytes);

@@ -217,6 +217,8 @@ class Recorder final : private Guard::Owner {
 
   // Memory.
   bool wait_for_device(uint64_t address, uint32_t& issued) noexcept;
+  // The recorder waited for all devices in this thread's call, which frees memory.
+  static constinit inline thread_local bool waited_for_all = false;
   void begin_mapped(std::span<const MappedMemory::Buffer> buffers, const char* call) noexcept;
   void note_if_graphs(const char* call) noexcept;
 

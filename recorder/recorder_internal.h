@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "recorder/model/devices.h"
 #include "recorder/recorder.h"
 
 namespace gfxgraph::recorder {

@@ -14,6 +14,9 @@ void Recorder::allocated(const NewAllocation& allocation) noexcept {
     entry->host_address = allocation.host_address;
     entry->size_bytes = allocation.size_bytes;
     entry->holds_bytes = allocation.holds_bytes;
+    if (allocation.kind == format::AllocationKind::kDevice) entry->device = current_device;
+    if (allocation.kind == format::AllocationKind::kStreamOrdered)
+      entry->device = DeviceStreams::device_of(allocation.stream);
     if (allocation.kind == format::AllocationKind::kHostPinned) {
       const uint64_t seen =
           device_->device_address(reinterpret_cast<void*>(allocation.host_address));
@@ -72,6 +75,7 @@ void Recorder::host_registered(void* host, uint64_t size_bytes, uint32_t flags) 
 // As long as hipFree does. Without the lock: what the device waits for may be a call of another
 // thread. Kernels that others launch meanwhile are not among those that were `issued`.
 bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
+  waited_for_all = false;
   bool wait = false;
   guarded([&] {
     const std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
@@ -80,7 +84,7 @@ bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
     host_writes_.look_before_wait();
     issued = flights_.issued();
   });
-  return wait && device_->synchronize(0);
+  return wait && (waited_for_all = device_->synchronize(0));
 }
 
 // The range leaves the map before the real call: another thread may get the same addresses as soon
@@ -118,9 +122,10 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
               "inside a stream capture; the buffer's final contents are unknown");
     } else if (stream_ordered && options_.post == PostState::kNone) {
       // No final contents are wanted, so the stream needs no read.
-    } else if (stream_ordered && (result.last_state = device_->read_behind(
-                                      const_cast<void*>(stream), allocation->address,
-                                      allocation->size_bytes, false))) {
+    } else if (stream_ordered && DeviceStreams::device_of(stream) == 0 &&
+               (result.last_state =
+                    device_->read_behind(const_cast<void*>(stream), allocation->address,
+                                         allocation->size_bytes, false))) {
       result.words = allocations_.words_now();
     } else if (stream_ordered && !options_.wait) {
       finding(
@@ -177,7 +182,7 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
 
 void Recorder::host_unregistered(uint64_t address) noexcept {
   constexpr const char* kCall = "hipHostUnregister";
-  synchronized(format::SynchronizeKind::kStream, nullptr, kCall);
+  synchronized(format::SynchronizeKind::kStream, null_stream(current_device), kCall);
   guarded([&] {
     const std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
     if (!allocation) return;
@@ -195,6 +200,10 @@ void Recorder::host_unregistered(uint64_t address) noexcept {
 
 void Recorder::resetting() noexcept {
   guarded([&] {
+    if (DeviceStreams::several()) {
+      finding(format::FindingKind::kIncomplete, "hipDeviceReset",
+              "with several devices: what the others hold is not followed any more");
+    }
     const Contents::ReadingFor reading(contents_, "hipDeviceReset");
     host_writes_.look_before_wait();
     if (stretch_.recording() && !device_->synchronize(kSettleTimeoutMs)) {
@@ -204,7 +213,7 @@ void Recorder::resetting() noexcept {
     contents_.resolve_reads(true);
     device_->resetting();
     if (!flights_.empty()) {
-      events_.append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "hipDeviceReset"});
+      events_.append_devices_done("hipDeviceReset");
     }
     for (const std::shared_ptr<Allocation>& allocation : allocations_.adopted()) {
       contents_.end_allocation(*allocation, true, 0, host_writes_.last_content(*allocation));

@@ -8,7 +8,8 @@ void Recorder::stream_created(Handle stream, uint32_t flags, int priority) noexc
   guarded([&] {
     graphs_.captures().forget_stream(stream);
     if (stretch_.whole())
-      return events_.know_stream(stream, events_.streams().made(flags, priority));
+      return events_.know_stream(
+          stream, events_.streams().made(flags, priority, DeviceStreams::device_of(stream)));
     events_.forget_stream(stream);
     events_.streams().made_outside(stream, flags, priority);
   });
@@ -97,6 +98,16 @@ void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
       kind = events_.of_itself(id);
     }
     if (kind == format::SynchronizeKind::kEvent) id = events_.event_id(object);
+    if (kind == format::SynchronizeKind::kDevice) {
+      // What other calls than these wait for, of several devices, differs between runtimes.
+      const bool frees = call.starts_with("hipFree") || call.starts_with("hipHostFree");
+      if (DeviceStreams::several() && frees) {
+        if (std::exchange(waited_for_all, false)) events_.append_devices_done(call);
+        return;
+      }
+      events_.know_device(current_device);
+      id = current_device;
+    }
     events_.append(format::Synchronize{kind, id, std::string(call)});
     reads_wait = contents_.any_read();
   });

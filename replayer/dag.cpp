@@ -26,8 +26,11 @@ class DagBuilder {
 
  private:
   bool blocking(format::StreamId stream) const {
-    return stream != 0 && (program_.streams()[stream].flags & hip::kStreamNonBlocking) == 0;
+    return !program_.is_null_stream(stream) &&
+           (program_.streams()[stream].flags & hip::kStreamNonBlocking) == 0;
   }
+
+  static constexpr format::DeviceNumber kEveryDevice = UINT32_MAX;
 
   void unite(OperationSet& set, const OperationSet& other) const {
     set.insert(set.end(), other.begin(), other.end());
@@ -38,12 +41,14 @@ class DagBuilder {
   OperationSet front(format::StreamId stream) const {
     OperationSet set = host_;
     set.insert(set.end(), tails_[stream].begin(), tails_[stream].end());
-    if (stream == 0) {
+    const format::StreamId null_stream = program_.streams()[stream].null_stream;
+    if (stream == null_stream) {
       for (format::StreamId other = 1; other < tails_.size(); ++other) {
-        if (blocking(other)) set.insert(set.end(), tails_[other].begin(), tails_[other].end());
+        if (blocking(other) && program_.streams()[other].null_stream == null_stream)
+          set.insert(set.end(), tails_[other].begin(), tails_[other].end());
       }
     } else if (blocking(stream)) {
-      set.insert(set.end(), tails_[0].begin(), tails_[0].end());
+      set.insert(set.end(), tails_[null_stream].begin(), tails_[null_stream].end());
     }
     reach_.minimise(set);
     return set;
@@ -71,10 +76,10 @@ class DagBuilder {
         // On the null stream a record is ordinary work: later work of blocking streams waits for
         // it.
         captured_[call.event] = front(call.stream);
-        if (call.stream == 0) tails_[0] = captured_[call.event];
+        if (program_.is_null_stream(call.stream)) tails_[call.stream] = captured_[call.event];
         break;
       case CallKind::kStreamWait:
-        if (call.stream == 0) tails_[0] = front(0);
+        if (program_.is_null_stream(call.stream)) tails_[call.stream] = front(call.stream);
         unite(tails_[call.stream], captured_[call.event]);
         break;
       case CallKind::kSynchronize: apply_synchronize(call); break;
@@ -83,17 +88,19 @@ class DagBuilder {
           ran_[call.first_host_function] = front(call.stream);
         }
         // Like an event record: on the null stream it joins the blocking streams.
-        if (call.stream == 0) tails_[0] = front(0);
+        if (program_.is_null_stream(call.stream)) tails_[call.stream] = front(call.stream);
         break;
       case CallKind::kHostWrite:
-        // The replay waits for the device before it writes.
-        wait_device();
+        // The replay waits for all devices before it writes.
+        wait_devices(kEveryDevice);
         break;
     }
   }
 
-  void wait_device() {
-    for (OperationSet& tail : tails_) {
+  void wait_devices(format::DeviceNumber device) {
+    for (format::StreamId stream = 0; stream < tails_.size(); ++stream) {
+      if (device != kEveryDevice && program_.streams()[stream].device != device) continue;
+      OperationSet& tail = tails_[stream];
       host_.insert(host_.end(), tail.begin(), tail.end());
       tail.clear();
     }
@@ -102,7 +109,7 @@ class DagBuilder {
 
   void apply_synchronize(const Call& call) {
     switch (call.synchronize) {
-      case format::SynchronizeKind::kDevice: wait_device(); break;
+      case format::SynchronizeKind::kDevice: wait_devices(call.object); break;
       case format::SynchronizeKind::kStream: host_ = front(call.object); break;
       case format::SynchronizeKind::kStreamItself: unite(host_, tails_[call.object]); break;
       case format::SynchronizeKind::kEvent: unite(host_, captured_[call.object]); break;

@@ -2,7 +2,7 @@
 // calls. Needs no device and no HIP.
 //
 // Rules, from the HIP programming manual ("Streams", "Default stream", "Events"): a stream keeps
-// its order; the legacy null stream waits for every blocking stream and every blocking stream waits
+// its order; the legacy null stream waits for every blocking stream of its device and these wait
 // for it; a wait makes the stream's later work follow the work that the event had captured when it
 // was last recorded; after the host learned that work is done (format::Synchronize, a blocking
 // copy), everything issued later follows that work. A kernel that reaches memory which the host can

@@ -39,6 +39,8 @@ class EagerExecutor : public Executor {
     const HipTable& hip = instance_.hip();
     streams_.resize(program.streams().size());
     for (size_t id = 1; id < streams_.size(); ++id) {
+      // The null streams of all recorded devices are one here: that adds order, and removes none.
+      if (program.is_null_stream(static_cast<format::StreamId>(id))) continue;
       const StreamInfo& info = program.streams()[id];
       const hip::Error code =
           info.priority != 0 && hip.hipStreamCreateWithPriority != nullptr
@@ -62,11 +64,11 @@ class EagerExecutor : public Executor {
                                              "an event of the replay"));
     }
     seen_.resize(streams_.size());
-    uses_null_stream_ = std::ranges::any_of(program.calls(), [](const Call& call) {
+    uses_null_stream_ = std::ranges::any_of(program.calls(), [&](const Call& call) {
       const bool kind = call.kind == CallKind::kOperation || call.kind == CallKind::kGraphLaunch ||
                         call.kind == CallKind::kEventRecord || call.kind == CallKind::kStreamWait ||
                         call.kind == CallKind::kHostFunction;
-      return kind && call.stream == 0;
+      return kind && program.is_null_stream(call.stream);
     });
     return {};
   }
@@ -218,7 +220,7 @@ class EagerExecutor : public Executor {
       case format::SynchronizeKind::kDevice: return synchronize_streams();
       case format::SynchronizeKind::kStream:
       case format::SynchronizeKind::kStreamItself:
-        if (call.object == 0 && !uses_null_stream_) return synchronize_streams();
+        if (streams_[call.object] == nullptr && !uses_null_stream_) return synchronize_streams();
         return instance_.hip().hipStreamSynchronize(streams_[call.object]);
       case format::SynchronizeKind::kEvent:
         return instance_.hip().hipEventSynchronize(events_[call.object]);

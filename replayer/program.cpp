@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "format/site_name.h"
+#include "format/stream_devices.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -46,6 +47,11 @@ class ProgramBuilder {
   Result<std::shared_ptr<const Program>> build(uint64_t max_operations) {
     GFXGRAPH_TRY(check_operations(max_operations));
     const format::Trace& trace = *program_->trace_;
+    for (const format::Device& device : trace.devices()) {
+      use_stream(device.null_stream);
+      program_->streams_[device.null_stream] = {true, 0, 0, device.number, device.null_stream};
+      devices_.add(device);
+    }
     // Allocations first: a pointer may lead to one that begins later in the stream.
     const auto begin_one = [&](const format::Event& event) -> Result<void> {
       if (const auto* const begin = std::get_if<format::AllocationBegin>(&event.action))
@@ -213,7 +219,9 @@ class ProgramBuilder {
 
   Result<void> add(const format::StreamCreate& stream) {
     use_stream(stream.id);
-    program_->streams_[stream.id] = StreamInfo{true, stream.flags, stream.priority};
+    devices_.add(stream);
+    program_->streams_[stream.id] = {true, stream.flags, stream.priority, stream.device,
+                                     devices_.null_stream(stream.id)};
     return {};
   }
 
@@ -407,6 +415,7 @@ class ProgramBuilder {
 
   std::shared_ptr<Program> program_;
   uint64_t sequence_ = 0;
+  format::StreamDevices devices_;
 };
 
 Result<std::shared_ptr<const Program>> Program::build(std::shared_ptr<const format::Trace> trace,

@@ -115,6 +115,8 @@ struct StreamInfo {
   bool created = false;
   uint32_t flags = 0;
   int32_t priority = 0;
+  format::DeviceNumber device = 0;
+  format::StreamId null_stream = 0;  // of its device
 };
 
 struct CheckpointInfo {
@@ -163,6 +165,7 @@ class Program {
   const std::vector<AllocationInfo>& allocations() const { return allocations_; }
   // Index = id; [0] is the null stream.
   const std::vector<StreamInfo>& streams() const { return streams_; }
+  bool is_null_stream(format::StreamId id) const { return streams_[id].null_stream == id; }
   // Index = id; flags of each event, [0] unused.
   const std::vector<uint32_t>& events() const { return events_; }
   // Whether a later call waits for this host function. Rising ids.
@@ -213,7 +216,7 @@ class Program {
   std::vector<const format::HostWrite*> host_writes_;
   std::vector<CheckpointInfo> checkpoints_;
   std::vector<AllocationInfo> allocations_;
-  std::vector<StreamInfo> streams_ = {StreamInfo{true, 0, 0}};
+  std::vector<StreamInfo> streams_ = {StreamInfo{.created = true}};
   std::vector<uint32_t> events_ = {0};
   std::vector<uint32_t> launch_operations_;
   std::vector<format::HostFunctionId> awaited_;  // sorted

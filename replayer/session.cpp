@@ -80,6 +80,10 @@ void Session::log_loaded() const {
                   counted(memory_->movable() + options_.bindings.size(), "buffer"),
                   options_.bindings.size(), device_.name, device_.arch, library_->runtime_version(),
                   library_->path(), load_us_ / 1000));
+  if (const size_t more = program_->trace().devices().size(); more != 0) {
+    log(kLogInfo,
+        fmt::format("the work of the program's {} devices is done by this one", more + 1));
+  }
   const std::vector<AmbiguousWord> words = program_->ambiguous_words();
   if (words.empty()) return;
   log(kLogWarning, fmt::format("words that only look like pointers, in {}: {} (docs/replay.md, "

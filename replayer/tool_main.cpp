@@ -128,6 +128,10 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
   const Result<void> complete = program->check_complete(arguments.allow_torn);
   if (!complete && !arguments.allow_incomplete) return tl::unexpected<Error>(complete.error());
   if (!complete) console::message("warning: " + complete.error().message);
+  if (const size_t more = program->trace().devices().size(); more != 0) {
+    console::message(
+        fmt::format("the work of the program's {} devices is done by one device", more + 1));
+  }
   return program;
 }
 

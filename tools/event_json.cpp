@@ -82,18 +82,21 @@ class Fields {
   Fields(const format::Trace& trace, EventJson& events) : trace_(trace), events_(events) {}
 
   Json operator()(const format::AllocationBegin& begin) const {
-    return {{"allocation", begin.id},
-            {"kind", allocation_kind_name(begin.kind)},
-            {"address", hexadecimal(begin.recorded_address)},
-            {"host_address", hexadecimal(begin.host_address)},
-            {"size_bytes", begin.size_bytes},
-            {"mapped_bytes", begin.mapped_bytes},
-            {"flags", begin.flags},
-            {"stream", begin.stream},
-            {"code_object", begin.code_object},
-            {"symbol", begin.symbol},
-            {"name", begin.name.empty() ? format::made_name(trace_.sites(), begin) : begin.name},
-            {"initial", content_json(begin.initial)}};
+    Json json = {
+        {"allocation", begin.id},
+        {"kind", allocation_kind_name(begin.kind)},
+        {"address", hexadecimal(begin.recorded_address)},
+        {"host_address", hexadecimal(begin.host_address)},
+        {"size_bytes", begin.size_bytes},
+        {"mapped_bytes", begin.mapped_bytes},
+        {"flags", begin.flags},
+        {"stream", begin.stream},
+        {"code_object", begin.code_object},
+        {"symbol", begin.symbol},
+        {"name", begin.name.empty() ? format::made_name(trace_.sites(), begin) : begin.name},
+        {"initial", content_json(begin.initial)}};
+    if (begin.device != 0) json["device"] = begin.device;
+    return json;
   }
   Json operator()(const format::AllocationEnd& end) const {
     return {{"allocation", end.id},
@@ -109,7 +112,9 @@ class Fields {
             {"content", content_json(write.content)}};
   }
   Json operator()(const format::StreamCreate& create) const {
-    return {{"stream", create.id}, {"flags", create.flags}, {"priority", create.priority}};
+    Json json = {{"stream", create.id}, {"flags", create.flags}, {"priority", create.priority}};
+    if (create.device != 0) json["device"] = create.device;
+    return json;
   }
   Json operator()(const format::StreamDestroy& destroy) const { return {{"stream", destroy.id}}; }
   Json operator()(const format::EventCreate& create) const {

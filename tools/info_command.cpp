@@ -69,6 +69,7 @@ void print_overview(const std::string& path, const format::Trace& trace,
   print("  HIP runtime  {}\n", version_text(environment.hip_runtime_version));
   print("  span         {:.3f} ms host time, {}, {}\n", static_cast<double>(summary.span_ns) / 1e6,
         counted(summary.threads, "thread"), counted(summary.streams, "stream"));
+  if (!trace.devices().empty()) print("  devices      {}\n", 1 + trace.devices().size());
   print("  stored       {} in {} of {}\n", format_bytes(statistics.stored_blob_bytes),
         counted(statistics.blobs, "blob"), format_bytes(statistics.blob_bytes));
 }
@@ -256,6 +257,7 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
   json.field("events", summary.events);
   json.field("threads", summary.threads);
   json.field("streams", summary.streams);
+  if (!trace.devices().empty()) json.field("devices", 1 + trace.devices().size());
   json.field("span_ns", summary.span_ns);
   json.field("allocations", allocations);
   json.field("peak_bytes", summary.peak_bytes);

@@ -15,6 +15,7 @@
 
 #include "base/amount.h"
 #include "base/hash.h"
+#include "format/stream_devices.h"
 
 namespace gfxgraph::tools {
 
@@ -84,10 +85,12 @@ class SiteCounts {
 class Linter {
  public:
   Linter(const format::Trace& trace, const std::vector<RangeSummary>& ranges)
-      : trace_(trace), ranges_(ranges) {}
+      : trace_(trace), ranges_(ranges), devices_(trace.devices()) {}
 
   void collect() {
     look_at_allocations();
+    for (const format::Event& event : trace_.events())
+      if (const auto* made = std::get_if<format::StreamCreate>(&event.action)) devices_.add(*made);
     for (const format::Event& event : trace_.events()) {
       event_ = event.sequence;
       std::visit([&](const auto& action) { look_at(action); }, event.action);
@@ -160,7 +163,7 @@ class Linter {
   }
 
   void on_stream(format::StreamId stream) {
-    if (stream != 0) return;
+    if (!devices_.is_null(stream)) return;
     add(Severity::kBreaksCapture, "null_stream", "work on the null stream", kNull);
   }
 
@@ -180,7 +183,7 @@ class Linter {
     const bool to = copy.destination.allocation == 0;
     if (copy.asynchronous) {
       on_stream(copy.stream);
-    } else if (copy.stream == 0 || (!from && !to)) {
+    } else if (devices_.is_null(copy.stream) || (!from && !to)) {
       add(Severity::kBreaksCapture, "blocking_copy", "blocking copy", kBlocking);
     }
     // Else an asynchronous copy, as a rule, which waits because its memory is pageable; in a
@@ -251,6 +254,7 @@ class Linter {
 
   const format::Trace& trace_;
   const std::vector<RangeSummary>& ranges_;
+  format::StreamDevices devices_;
   uint64_t event_ = 0;
   bool ranges_only_ = false;
   std::unordered_map<format::AllocationId, format::AllocationKind, SeededHash> kinds_;

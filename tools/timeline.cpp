@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "format/stream_devices.h"
 #include "tools/event_json.h"
 #include "tools/trace_summary.h"
 
@@ -69,8 +70,15 @@ class Timeline {
               {"args", {{"name", names[process - 1]}}}});
     }
     for (const uint32_t thread : threads) name(kThreads, thread, fmt::format("thread {}", thread));
-    for (const format::StreamId stream : streams)
-      name(kStreams, stream, stream == 0 ? "null stream" : fmt::format("stream {}", stream));
+    format::StreamDevices devices(trace_.devices());
+    for (const format::Event& event : trace_.events())
+      if (const auto* made = std::get_if<format::StreamCreate>(&event.action)) devices.add(*made);
+    for (const format::StreamId stream : streams) {
+      std::string text = devices.is_null(stream) ? "null stream" : fmt::format("stream {}", stream);
+      if (const auto device = devices.device(stream); device != 0)
+        text += fmt::format(" of device {}", device);
+      name(kStreams, stream, text);
+    }
   }
 
   void instant(int process, uint32_t track, const std::string& text, const Json& arguments) {

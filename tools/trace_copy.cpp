@@ -80,13 +80,26 @@ Result<void> TraceCopy::add(const format::Event& at, format::Action action) {
 
 // ---- what is referred to ------------------------------------------------------------------------
 
+Result<void> TraceCopy::use_device(format::DeviceNumber number) {
+  for (const format::Device& device : from_.devices()) {
+    if (device.number != number || streams_.contains(device.null_stream)) continue;
+    const format::StreamId id = next_id(streams_);
+    streams_[device.null_stream] = id;
+    GFXGRAPH_TRY(to_.add(format::Device{number, id}));
+  }
+  return {};
+}
+
 Result<void> TraceCopy::begin_stream(format::StreamId& id, const format::Event& at) {
   if (id == 0) return {};
+  for (const format::Device& device : from_.devices())
+    if (device.null_stream == id) GFXGRAPH_TRY(use_device(device.number));
   if (const auto known = streams_.find(id); known != streams_.end()) {
     id = known->second;
     return {};
   }
   format::StreamCreate create = made_streams_[id];
+  GFXGRAPH_TRY(use_device(create.device));
   create.id = next_id(streams_);
   streams_[id] = create.id;
   id = create.id;
@@ -124,6 +137,7 @@ Result<void> TraceCopy::use_code(format::CodeObjectId& id) {
   format::CodeObject code = from_.code_objects()[id - 1];
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, from_.blob(code.elf));
   GFXGRAPH_ASSIGN_OR_RETURN(code.elf, to_.add_blob(elf));
+  GFXGRAPH_TRY(use_device(code.device));
   code.id = next_id(code_);
   GFXGRAPH_TRY(to_.add(code));
   code_[id] = code.id;
@@ -214,6 +228,7 @@ Result<bool> TraceCopy::use(format::AllocationBegin& begin, const format::Event&
   allocations_[begin.id] = id;
   begin.id = id;
   GFXGRAPH_TRY(begin_stream(begin.stream, at));
+  GFXGRAPH_TRY(use_device(begin.device));
   GFXGRAPH_TRY(use_code(begin.code_object));
   GFXGRAPH_TRY(use_site(begin.site));
   GFXGRAPH_TRY(use_content(begin.initial));
@@ -270,7 +285,9 @@ Result<bool> TraceCopy::use(format::StreamWait& wait, const format::Event& at) {
 
 Result<bool> TraceCopy::use(format::Synchronize& synchronize, const format::Event& at) {
   switch (synchronize.kind) {
-    case format::SynchronizeKind::kDevice: return true;
+    case format::SynchronizeKind::kDevice:
+      GFXGRAPH_TRY(use_device(synchronize.object));
+      return true;
     case format::SynchronizeKind::kEvent:
       GFXGRAPH_TRY(begin_event(synchronize.object, at));
       return true;

@@ -35,6 +35,7 @@ class TraceCopy {
   uint64_t dropped_relocations() const { return dropped_; }
 
  private:
+  Result<void> use_device(format::DeviceNumber number);
   Result<void> begin_stream(format::StreamId& id, const format::Event& at);
   Result<void> begin_event(format::EventId& id, const format::Event& at);
   Result<void> use_kernel(format::KernelId& id);

@@ -153,7 +153,9 @@ void Contents::append_words(const Allocation& allocation, const format::Content&
       run.relocations.back().offset_bytes -= offset;
     }
     std::vector<std::byte> bytes((next - first) * sizeof(uint64_t));
-    if (!device_.read(bytes.data(), allocation.address + offset, bytes.size())) return;
+    if (!device_.read_on(allocation.device, bytes.data(), allocation.address + offset,
+                         bytes.size()))
+      return;
     run.size_bytes = bytes.size();
     run.hash = run.blob = check(journal_.writer().add_blob(bytes));
     format::Copy copy;
@@ -213,7 +215,8 @@ format::Content Contents::read_content(const Allocation& allocation, bool store,
     return make_content(visible_bytes(allocation), store, allocations_.words(), &allocation);
   }
   const auto read = [&](uint64_t offset, std::span<std::byte> piece) {
-    return device_.read(piece.data(), allocation.address + offset, piece.size());
+    return device_.read_on(allocation.device, piece.data(), allocation.address + offset,
+                           piece.size());
   };
   if (auto content =
           take_content(allocation.size_bytes, store, allocations_.words(), &allocation, read)) {

@@ -99,6 +99,7 @@ class Contents : private Part {
   // With its initial content, as --contents requires, and everything that this points to. Does
   // nothing if it is in the trace.
   void take_in_trace(Allocation& allocation);
+  void know_device(format::DeviceNumber device) { events_.know_device(device); }
   // Variables of a module whose kernel is about to run.
   void take_in_variables(ModuleEntry& module);
   // Host memory that functions which have not ended may write. `read`: the bytes that its content

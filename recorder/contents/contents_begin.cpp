@@ -39,7 +39,7 @@ void Contents::refresh(Allocation& variable) {
   const format::Content last = std::exchange(variable.last, {});
   // The host knew, when this stretch began, that the effects of earlier stretches were complete.
   if (!std::exchange(stretches_ordered_, true)) {
-    events_.append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "range"});
+    events_.append_devices_done("range");
   }
   if (variable.host_visible()) {
     variable.reachable = variable.in_memory = true;
@@ -68,6 +68,8 @@ void Contents::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   begin.symbol = allocation.symbol;
   begin.name = allocation.name;
   begin.site = allocation.site;
+  events_.know_device(allocation.device);
+  begin.device = allocation.device;
   begin.site_ordinal = allocation.site_ordinal;
   // Every kernel of the module may use a managed variable without being handed its address.
   if (allocation.kind == format::AllocationKind::kModuleGlobal && allocation.host_visible()) {

@@ -72,14 +72,24 @@ Flights::Set Flights::front(format::StreamId stream) const {
     }
   };
   take(stream);
-  if (stream == 0) {
+  const format::StreamId null_stream = devices_.null_stream(stream);
+  if (stream == null_stream) {
     for (const auto& [other, tail] : tails_) {
-      if (!unblocking_.contains(other)) set.insert(tail.begin(), tail.end());
+      if (!unblocking_.contains(other) && devices_.null_stream(other) == null_stream)
+        set.insert(tail.begin(), tail.end());
     }
   } else if (blocking(stream)) {
-    take(0);
+    take(null_stream);
   }
   return set;
+}
+
+// Without what another device's streams are known to be behind of: that lands when they are.
+Flights::Set Flights::of_device(format::DeviceNumber device) const {
+  Set all;
+  for (const auto& [stream, tail] : tails_)
+    if (devices_.device(stream) == device) all.insert(tail.begin(), tail.end());
+  return all;
 }
 
 Flights::Set Flights::own(format::StreamId stream) const {
@@ -155,11 +165,12 @@ std::vector<Flight> Flights::land(const Set& known, bool late) {
 }
 
 void Flights::works(format::StreamId stream) {
-  if (!idle() && (stream == 0 || blocking(stream))) tails_[stream] = front(stream);
+  if (!idle() && !unblocking_.contains(stream)) tails_[stream] = front(stream);
 }
 
 std::vector<Flight> Flights::follow(const format::Action& action) {
   if (const auto* stream = std::get_if<format::StreamCreate>(&action)) {
+    devices_.add(*stream);
     if ((stream->flags & kStreamNonBlocking) != 0) unblocking_.insert(stream->id);
     return {};
   }
@@ -186,6 +197,7 @@ std::vector<Flight> Flights::follow(const format::Action& action) {
   } else if (const auto* known = std::get_if<format::Synchronize>(&action)) {
     switch (known->kind) {
       case format::SynchronizeKind::kDevice: {
+        if (several_) return land(of_device(known->object), false);
         Set all;
         for (const auto& [number, flight] : out_) all.insert(number);
         calls_.clear();

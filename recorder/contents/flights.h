@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "format/stream_devices.h"
 #include "format/trace.h"
 
 namespace gfxgraph::recorder {
@@ -56,7 +57,11 @@ class Flights {
   bool any_kernel() const noexcept { return kernels_ != 0; }
   // Nothing is tracked: no event would change anything.
   bool idle() const noexcept { return out_.empty() && calls_.empty(); }
-  // Work on the null stream joins the streams that it waits for, and their work joins the null
+  void add(const format::Device& device) {
+    devices_.add(device);
+    several_ = true;
+  }
+  // Work on a null stream joins the streams that it waits for, and their work joins the null
   // stream. follow() does this for its events.
   void works(format::StreamId stream);
   // Call before the event of the work. `late`: the host's knowledge will be observed late. A
@@ -96,8 +101,9 @@ class Flights {
   using Set = std::set<uint32_t>;
   Set front(format::StreamId stream) const;
   Set own(format::StreamId stream) const;
+  Set of_device(format::DeviceNumber device) const;
   bool blocking(format::StreamId stream) const {
-    return stream != 0 && !unblocking_.contains(stream);
+    return !devices_.is_null(stream) && !unblocking_.contains(stream);
   }
   std::vector<Flight> land(const Set& known, bool late);
 
@@ -123,6 +129,8 @@ class Flights {
   std::map<format::HostFunctionId, Call> calls_;
   uint32_t first_own_ = UINT32_MAX;  // for the next call()
   std::vector<Set> told_;
+  format::StreamDevices devices_;
+  bool several_ = false;                   // devices
   std::set<format::StreamId> unblocking_;  // streams that the null stream does not wait for
 };
 

@@ -59,8 +59,9 @@ struct Allocation {
   // lives as long as the trace, because graphs lead to it.
   bool of_graph = false;
   bool absent = false;
-  bool gone = false;        // absent: its last contents cannot be read any more
-  uint32_t flags = 0;       // of the call that made it
+  bool gone = false;   // absent: its last contents cannot be read any more
+  uint32_t flags = 0;  // of the call that made it
+  format::DeviceNumber device = 0;
   format::SiteId site = 0;  // of that call
   uint32_t site_ordinal = 0;
 

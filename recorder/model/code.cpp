@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "codeobj/code_object.h"
+#include "recorder/model/devices.h"
 #include "recorder/queue/launch_lane.h"
 
 namespace gfxgraph::recorder {
@@ -89,7 +90,7 @@ void Code::module_loaded(void* module, const void* image) noexcept {
   guarded([&] {
     Result<std::vector<std::byte>> bytes = copy_image(image);
     if (bytes) {
-      registry_.add_module(module, std::move(*bytes));
+      registry_.add_module(module, std::move(*bytes))->device = current_device;
     } else {
       finding(format::FindingKind::kIncomplete, "hipModuleLoadData", bytes.error().message);
     }
@@ -97,7 +98,7 @@ void Code::module_loaded(void* module, const void* image) noexcept {
 }
 
 void Code::module_file_loaded(void* module, const char* path) noexcept {
-  guarded([&] { registry_.add_module(module, file_bytes(path)); });
+  guarded([&] { registry_.add_module(module, file_bytes(path))->device = current_device; });
 }
 
 void Code::library_loaded(Handle library, const void* image, const char* path) noexcept {
@@ -149,6 +150,8 @@ void Code::fat_binary_unloading(Handle handle) noexcept {
     ModuleEntry* entry = registry_.find_fat_binary(handle);
     if (entry == nullptr) return;
     end_globals(*entry, "__hipUnregisterFatBinary");
+    for (const ModuleEntry* const other : registry_.on_other_devices(*entry))
+      end_globals(*other, "__hipUnregisterFatBinary");
     registry_.remove_fat_binary(handle);
     guard_.changed();
   });
@@ -181,6 +184,8 @@ bool Code::describe_module(ModuleEntry& module, const char* call) {
   object.id = next_code_object_++;
   object.elf = check(journal_.writer().add_blob(module.code->bytes()));
   object.target = module.code->target();
+  contents_.know_device(module.device);
+  object.device = module.device;
   check(journal_.writer().add(object));
   module.code_id = object.id;
   return true;
@@ -212,7 +217,7 @@ void Code::discover_globals(ModuleEntry& module) {
   uint64_t address = 0;
   uint64_t size = 0;
   for (const HostVariable& variable : module.variables) {
-    if (device_.symbol(variable.symbol, &address, &size)) {
+    if (device_.symbol_on(module.device, variable.symbol, &address, &size)) {
       add_global(module, variable.name, address, size);
     }
   }
@@ -228,7 +233,8 @@ void Code::discover_globals(ModuleEntry& module) {
   if (module.module == nullptr) return;
   for (const codeobj::Symbol& symbol : module.code->symbols()) {
     if (!is_variable(symbol)) continue;
-    if (device_.module_global(module.module, symbol.name.c_str(), &address, &size)) {
+    if (device_.module_global_on(module.device, module.module, symbol.name.c_str(), &address,
+                                 &size)) {
       add_global(module, symbol.name, address, size, is_managed(module, symbol.name));
     }
   }
@@ -258,6 +264,7 @@ void Code::add_global(ModuleEntry& module, const std::string& name, uint64_t add
   allocation->size_bytes = size;
   allocation->symbol = name;
   allocation->module = &module;
+  allocation->device = module.device;
   {
     const LaunchLanes::Alone alone(journal_.lanes());
     module.globals_span = 0;
@@ -293,7 +300,10 @@ uint64_t Code::symbol_address(Handle host_symbol) noexcept {
     ModuleEntry* module = registry_.find_variable_owner(host_symbol, &name);
     uint64_t address = 0;
     uint64_t size = 0;
-    if (module == nullptr || !device_.symbol(host_symbol, &address, &size)) return;
+    if (module != nullptr) module = &registry_.on_device(*module, current_device);
+    if (module == nullptr || !device_.symbol_on(module->device, host_symbol, &address, &size)) {
+      return;
+    }
     if (describe_module(*module, "hipGetSymbolAddress")) {
       add_global(*module, name, address, size);
     }

@@ -148,6 +148,12 @@ void CodeRegistry::remove_fat_binary(Handle handle) {
   const auto found = fat_binaries_.find(handle);
   if (found == fat_binaries_.end()) return;
   ModuleEntry* entry = found->second;
+  for (ModuleEntry* const other : on_other_devices(*entry)) {
+    other->unloaded = true;
+    other->image = nullptr;
+    std::erase_if(device_functions_, [&](const auto& f) { return f.first.first == other; });
+    on_devices_.erase({entry, other->device});
+  }
   entry->unloaded = true;
   entry->image = nullptr;
   std::erase_if(host_functions_, [&](const auto& f) { return f.second.module == entry; });
@@ -224,9 +230,40 @@ CodeRegistry::FunctionName* CodeRegistry::find_function_handle(Handle function) 
   return found == function_handles_.end() ? nullptr : &found->second;
 }
 
-CodeRegistry::FunctionName* CodeRegistry::find_launched(Handle function, bool host_function) {
-  FunctionName* const found = host_function ? find_host_function(function) : nullptr;
-  return found != nullptr ? found : find_function_handle(function);
+CodeRegistry::FunctionName* CodeRegistry::find_launched(Handle function, bool host_function,
+                                                        format::DeviceNumber device) {
+  FunctionName* const stub = host_function ? find_host_function(function) : nullptr;
+  FunctionName* const found = stub != nullptr ? stub : find_function_handle(function);
+  if (found == nullptr || found->module->device == device) return found;
+  if (stub == nullptr) return nullptr;  // a module is loaded for one device
+  ModuleEntry& module = on_device(*found->module, device);
+  const auto [entry, added] = device_functions_.try_emplace({&module, found->name});
+  if (added) entry->second = FunctionName{&module, found->name, nullptr};
+  return &entry->second;
+}
+
+ModuleEntry& CodeRegistry::on_device(ModuleEntry& module, format::DeviceNumber device) {
+  if (module.device == device) return module;
+  ModuleEntry*& found = on_devices_[{&module, device}];
+  if (found != nullptr) return *found;
+  auto entry = std::make_unique<ModuleEntry>();
+  entry->image = module.image;
+  entry->variables = module.variables;
+  entry->device = device;
+  entry->managed_elsewhere = !module.managed.empty();
+  entry->parsed = module.parsed;
+  entry->error = module.error;
+  entry->code = module.code;
+  found = entry.get();
+  modules_.push_back(std::move(entry));
+  return *found;
+}
+
+std::vector<ModuleEntry*> CodeRegistry::on_other_devices(const ModuleEntry& module) const {
+  std::vector<ModuleEntry*> result;
+  for (const auto& [key, entry] : on_devices_)
+    if (key.first == &module) result.push_back(entry);
+  return result;
 }
 
 ModuleEntry* CodeRegistry::find_variable_owner(Handle host_symbol, std::string* name) const {
@@ -292,6 +329,7 @@ Result<KernelEntry*> CodeRegistry::kernel(ModuleEntry& module, const std::string
 void CodeRegistry::forget_entries() noexcept {
   for (auto& [handle, function] : host_functions_) function.entry = nullptr;
   for (auto& [handle, function] : function_handles_) function.entry = nullptr;
+  for (auto& [key, function] : device_functions_) function.entry = nullptr;
   forget_found();
 }
 

@@ -5,11 +5,13 @@
 
 #include <atomic>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -46,6 +48,9 @@ struct ModuleEntry {
   std::vector<ManagedVariable> managed;
   bool library = false;  // of a hipLibrary_t: HIP has no call that returns its variables' addresses
   bool unloaded = false;
+  // Of a fat binary's code on another device than 0: its variables have other places there.
+  format::DeviceNumber device = 0;
+  bool managed_elsewhere = false;  // the fat binary has __managed__ variables
   // Filled at first use.
   bool parsed = false;
   std::optional<Error> error;
@@ -107,7 +112,11 @@ class CodeRegistry {
   FunctionName* find_function_handle(Handle function);
   // The function that a launch names. From HIP 7 on, hipLaunchKernel (`host_function`) also accepts
   // a hipFunction_t and a hipKernel_t.
-  FunctionName* find_launched(Handle function, bool host_function);
+  // nullptr also: the device cannot run it.
+  FunctionName* find_launched(Handle function, bool host_function, format::DeviceNumber device = 0);
+  // The fat binary's code as the device has it.
+  ModuleEntry& on_device(ModuleEntry& module, format::DeviceNumber device);
+  std::vector<ModuleEntry*> on_other_devices(const ModuleEntry& module) const;
   ModuleEntry* find_variable_owner(Handle host_symbol, std::string* name) const;
 
   // Parses the module for `gpu_arch`; the error stays with the module.
@@ -135,6 +144,8 @@ class CodeRegistry {
   std::unordered_map<Handle, FunctionName> host_functions_;
   std::unordered_map<Handle, FunctionName> function_handles_;
   std::unordered_map<Handle, std::pair<ModuleEntry*, std::string>> variables_;
+  std::map<std::pair<const ModuleEntry*, format::DeviceNumber>, ModuleEntry*> on_devices_;
+  std::map<std::pair<const ModuleEntry*, std::string>, FunctionName> device_functions_;
 };
 
 // The bytes of a module image that a program handed over without a length: a device ELF, or an

@@ -1,9 +1,13 @@
 #include "recorder/model/events.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <type_traits>
 #include <utility>
 #include <variant>
+
+#include "recorder/model/devices.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -60,7 +64,9 @@ void Events::note_left_range(const char* call) {
 void Events::stream_used(const format::Action& action, uint64_t ticket) {
   if (const auto* created = std::get_if<format::StreamCreate>(&action)) {
     const LaunchLanes::Alone alone(journal_.lanes());
-    uses_.add(created->id, (created->flags & kStreamNonBlocking) == 0);
+    devices_.add(*created);
+    uses_.add(created->id, (created->flags & kStreamNonBlocking) == 0,
+              devices_.null_stream(created->id));
     return;
   }
   std::visit(
@@ -85,7 +91,9 @@ void Events::program_waited(const format::Action& action) {
   const auto* wait = std::get_if<format::Synchronize>(&action);
   if (wait == nullptr) return;
   if (wait->kind == format::SynchronizeKind::kDevice) {
-    waited_for_ = std::max(waited_for_, drawn_before_call_);
+    if (waited_for_.size() <= wait->object) waited_for_.resize(wait->object + 1);
+    uint64_t& until = waited_for_[wait->object];
+    until = std::max(until, drawn_before_call_);
   } else if (wait->kind == format::SynchronizeKind::kStream ||
              wait->kind == format::SynchronizeKind::kStreamItself) {
     uint64_t& until = waited_for_stream_[wait->object];
@@ -96,7 +104,9 @@ void Events::program_waited(const format::Action& action) {
 bool Events::known_idle(format::StreamId stream) const {
   const auto waited = waited_for_stream_.find(stream);
   const uint64_t until = waited == waited_for_stream_.end() ? 0 : waited->second;
-  return uses_.unused_since(stream, std::max(until, waited_for_));
+  const format::DeviceNumber device = devices_.device(stream);
+  const uint64_t by_device = device < waited_for_.size() ? waited_for_[device] : 0;
+  return uses_.unused_since(stream, std::max(until, by_device));
 }
 
 // The null stream
@@ -164,13 +174,48 @@ void Events::note_runs() {
 
 format::StreamId Events::stream_id(Handle stream) {
   if (const auto id = streams_.find(stream)) return *id;
+  if (const format::DeviceNumber device = device_of_null_stream(stream)) {
+    know_device(device);
+    return *streams_.find(stream);
+  }
   const format::StreamCreate create = streams_.first_used(stream);
   know_stream(stream, create);
   return create.id;
 }
 
+void Events::know_device(format::DeviceNumber device) {
+  if (std::ranges::find(known_devices_, device) != known_devices_.end()) return;
+  if (device >= format::kMostDevices) {
+    finding(format::FindingKind::kIncomplete, "hipSetDevice", "a trace has 64 devices at most");
+    return;
+  }
+  const std::string arch = device_.use(device);
+  if (!arch.empty() && arch != facts_.gpu_arch) {
+    finding(format::FindingKind::kIncomplete, "hipSetDevice",
+            fmt::format("device {} is a {}, device 0 a {}: only equal devices are recorded", device,
+                        arch, facts_.gpu_arch));
+  }
+  format::Device known;
+  known.number = device;
+  {
+    const LaunchLanes::Alone alone(journal_.lanes());
+    known.null_stream = streams_.null_stream_made(null_stream(device));
+    uses_.add(known.null_stream, true, known.null_stream);
+  }
+  devices_.add(known);
+  flights_.add(known);
+  known_devices_.push_back(device);
+  check(journal_.writer().add(known));
+}
+
+void Events::append_devices_done(std::string_view call) {
+  for (const format::DeviceNumber device : known_devices_)
+    append(format::Synchronize{format::SynchronizeKind::kDevice, device, std::string(call)});
+}
+
 // The stream's event precedes all launches into the stream.
 void Events::know_stream(Handle stream, const format::StreamCreate& create) {
+  know_device(create.device);
   append(create);
   const LaunchLanes::Alone alone(journal_.lanes());
   streams_.know(stream, create.id);
@@ -207,6 +252,7 @@ void Events::note_targets(const format::Action& action) {
 void Events::number_anew() {
   streams_.number_anew();
   waited_for_stream_.clear();
+  known_devices_ = {0};
   next_host_function_ = 1;
 }
 

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "format/stream_devices.h"
 #include "recorder/contents/flights.h"
 #include "recorder/contents/host_runs.h"
 #include "recorder/core.h"
@@ -71,6 +73,11 @@ class Events : private Part {
   StreamTable& streams() noexcept { return streams_; }
   // Its number in the trace; assigns one if it had none.
   format::StreamId stream_id(Handle stream);
+  // Before anything names the device. With several of them.
+  void know_device(format::DeviceNumber device);
+  format::DeviceNumber device_of(format::StreamId stream) const { return devices_.device(stream); }
+  // The host knows all work of all known devices to be done.
+  void append_devices_done(std::string_view call);
   format::EventId event_id(Handle event);
   void know_stream(Handle stream, const format::StreamCreate& create);
   void forget_stream(Handle stream);
@@ -104,8 +111,10 @@ class Events : private Part {
   Landing& landing_;
   StreamTable streams_;
   StreamUses uses_;
-  // The program has waited for the device's, or a stream's, work up to these tickets.
-  uint64_t waited_for_ = 0;
+  format::StreamDevices devices_;
+  std::vector<format::DeviceNumber> known_devices_ = {0};
+  // The program has waited for a device's, or a stream's, work up to these tickets.
+  std::vector<uint64_t> waited_for_ = {0};  // by device
   std::unordered_map<format::StreamId, uint64_t> waited_for_stream_;
   format::HostFunctionId next_host_function_ = 1;
 };

@@ -14,46 +14,59 @@
 namespace gfxgraph::recorder {
 
 [[gnu::hot]] KernelEntry* Launches::find_kernel(Handle function, bool host_function,
-                                                const char* call, HeldFindings& held) noexcept {
-  if (!idle()) return look_up_kernel(function, host_function, call, held);
+                                                const char* call, HeldFindings& held,
+                                                format::DeviceNumber device) noexcept {
+  if (!idle()) return look_up_kernel(function, host_function, call, held, device);
   stretch_.fresh().kernels_run();
   return nullptr;
 }
 
 [[gnu::hot]] KernelEntry* Launches::look_up_kernel(Handle function, bool host_function,
-                                                   const char* call, HeldFindings& held) noexcept {
+                                                   const char* call, HeldFindings& held,
+                                                   format::DeviceNumber device) noexcept {
   // A thread launches few kernels repeatedly. Entries live as long as the recorder; their lookup
   // keys may be removed, which changes the registry's generation.
   struct Known {
     const Launches* owner = nullptr;
     Handle function = nullptr;
+    format::DeviceNumber device = 0;
     uint64_t generation = 0;
     KernelEntry* entry = nullptr;
   };
   static thread_local std::array<Known, 16> cache;
   Known& known = cache[reinterpret_cast<uintptr_t>(function) / 16 % cache.size()];
   const uint64_t generation = code_.registry().generation();
-  if (known.owner == this && known.function == function && known.generation == generation) {
+  if (known.owner == this && known.function == function && known.generation == generation &&
+      known.device == device) {
     return known.entry;
   }
   KernelEntry* result = nullptr;
   guarded([&] {
     const Findings::Hold hold(journal_.findings(), held);
-    CodeRegistry::FunctionName* name = code_.registry().find_launched(function, host_function);
+    CodeRegistry::FunctionName* name =
+        code_.registry().find_launched(function, host_function, device);
     if (name == nullptr) {
-      finding(format::FindingKind::kIncomplete, call, "a kernel whose registration was not seen");
+      finding(format::FindingKind::kIncomplete, call,
+              device == 0 ? "a kernel whose registration was not seen"
+                          : "a kernel whose registration was not seen, or of a module of another "
+                            "device");
       return;
     }
     result = name->entry != nullptr ? name->entry : code_.describe_kernel(*name, call);
     if (result == nullptr) return;
     if (!result->module->globals_known) code_.discover_globals(*result->module);
     name_addresses(*result);
+    if (result->module->managed_elsewhere) {
+      finding(format::FindingKind::kIncomplete, call,
+              "a kernel of a module with __managed__ variables, on another device than the first "
+              "one");
+    }
     for (const ManagedVariable& variable : result->module->managed) {
       if (variable.known) continue;
       finding(format::FindingKind::kIncomplete, "__hipRegisterManagedVar",
               "the address of " + variable.name + " is not known");
     }
-    if (held.empty()) known = {this, function, generation, result};
+    if (held.empty()) known = {this, function, device, generation, result};
   });
   return result;
 }
@@ -254,7 +267,8 @@ void Launches::hold() noexcept {
       // Flights are followed with the lock.
       const bool joins =
           in_flight_.load(std::memory_order_acquire) &&
-          (stream == nullptr || (known && events_.uses().before_null_stream(*known)));
+          (stream == nullptr || (known && (events_.uses().is_null(*known) ||
+                                           events_.uses().before_null_stream(*known))));
       const bool still = (after ? plain_ : light_).load(std::memory_order_relaxed) &&
                          !stretch_.outside() && !runs_.any_ran() && known && !joins &&
                          (!after || words_are_enough(kernel, lane));

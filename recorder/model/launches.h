@@ -43,7 +43,7 @@ class Launches : private Part {
   // Before the call. nullptr: the work must be skipped. The kernel cannot be described, `held` says
   // why; or launches are idle.
   KernelEntry* find_kernel(Handle function, bool host_function, const char* call,
-                           HeldFindings& held) noexcept;
+                           HeldFindings& held, format::DeviceNumber device = 0) noexcept;
   // A graph node's function: a host stub, else a hipFunction_t. Also where launches are idle.
   KernelEntry* find_any_kernel(Handle function, const char* call, HeldFindings& held) noexcept;
   // Before the call. Takes no lock that another thread's launches take, and once buffers have grown
@@ -68,7 +68,7 @@ class Launches : private Part {
 
  private:
   KernelEntry* look_up_kernel(Handle function, bool host_function, const char* call,
-                              HeldFindings& held) noexcept;
+                              HeldFindings& held, format::DeviceNumber device = 0) noexcept;
   void name_addresses(KernelEntry& entry);
   // The pointers in a launch's arguments; problems become findings.
   void resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,

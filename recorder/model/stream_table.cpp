@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "recorder/model/devices.h"
+
 namespace gfxgraph::recorder {
 
 std::optional<Handle> StreamTable::handle_of(format::StreamId id) const {
@@ -13,7 +15,7 @@ std::optional<Handle> StreamTable::handle_of(format::StreamId id) const {
 }
 
 format::StreamCreate StreamTable::first_used(Handle stream) {
-  format::StreamCreate create{next_++, 0, 0};
+  format::StreamCreate create{next_++, 0, 0, DeviceStreams::device_of(stream)};
   const auto unused = unused_streams_.find(stream);
   if (unused == unused_streams_.end()) {
     own_.insert(create.id);

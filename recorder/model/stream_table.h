@@ -29,7 +29,14 @@ class StreamTable {
   // Its handle, unless only the thread that owns it can use that.
   std::optional<Handle> handle_of(format::StreamId id) const;
   // What the trace must contain before know(): for a new stream, or one that it has not seen.
-  format::StreamCreate made(uint32_t flags, int priority) { return {next_++, flags, priority}; }
+  format::StreamCreate made(uint32_t flags, int priority, format::DeviceNumber device = 0) {
+    return {next_++, flags, priority, device};
+  }
+  // A device's null stream, which Device records make.
+  format::StreamId null_stream_made(Handle stream) {
+    streams_[stream] = next_;
+    return next_++;
+  }
   format::StreamCreate first_used(Handle stream);
   void know(Handle stream, format::StreamId id) { streams_[stream] = id; }
   void forget(Handle stream) { streams_.erase(stream); }

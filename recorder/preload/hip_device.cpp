@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -79,7 +80,8 @@ class Worker {
           kCall_hipStreamQuery, kCall_hipStreamIsCapturing, kCall_hipHostGetDevicePointer,
           kCall_hipGetSymbolAddress, kCall_hipGetSymbolSize, kCall_hipModuleGetGlobal,
           kCall_hipGraphGetNodes, kCall_hipHostMalloc, kCall_hipMalloc, kCall_hipMemcpyAsync,
-          kCall_hipEventCreateWithFlags, kCall_hipEventRecord, kCall_hipEventQuery}) {
+          kCall_hipEventCreateWithFlags, kCall_hipEventRecord, kCall_hipEventQuery,
+          kCall_hipSetDevice}) {
       (void)real_function(index);
     }
     hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
@@ -133,18 +135,76 @@ class HipDevice final : public Device {
   bool read(void* destination, uint64_t address, size_t size_bytes) override {
     bool done = false;
     run([&] {
-      done = read_once(destination, address, size_bytes);
+      done = read_once(stream_, destination, address, size_bytes);
       if (done) return;
       stream_ = nullptr;  // a device reset destroyed it
-      done = read_once(destination, address, size_bytes);
+      done = read_once(stream_, destination, address, size_bytes);
+    });
+    return done;
+  }
+
+  std::string use(format::DeviceNumber device) override {
+    std::string arch;
+    run([&] {
+      hipDeviceProp_t properties{};
+      if (real(kCall_hipGetDeviceProperties, &properties, static_cast<int>(device)) == hipSuccess)
+        arch = properties.gcnArchName;
+    });
+    const std::lock_guard lock(used_mutex_);
+    if (std::ranges::find(used_, device) == used_.end()) used_.push_back(device);
+    return arch;
+  }
+
+  bool read_on(format::DeviceNumber device, void* destination, uint64_t address,
+               size_t size_bytes) override {
+    if (device == 0) return read(destination, address, size_bytes);
+    bool done = false;
+    run([&] {
+      const OnDevice on(device);
+      hipStream_t& stream = streams_[device];
+      done = read_once(stream, destination, address, size_bytes);
+      if (done) return;
+      stream = nullptr;
+      done = read_once(stream, destination, address, size_bytes);
+    });
+    return done;
+  }
+
+  bool symbol_on(format::DeviceNumber device, const void* host_symbol, uint64_t* address,
+                 uint64_t* size_bytes) override {
+    bool done = false;
+    run([&] {
+      const OnDevice on(device);
+      done = symbol_here(host_symbol, address, size_bytes);
+    });
+    return done;
+  }
+
+  bool module_global_on(format::DeviceNumber device, void* module, const char* name,
+                        uint64_t* address, uint64_t* size_bytes) override {
+    bool done = false;
+    run([&] {
+      const OnDevice on(device);
+      done = module_global_here(module, name, address, size_bytes);
     });
     return done;
   }
 
   bool synchronize(uint32_t timeout_ms) override {
+    std::vector<format::DeviceNumber> devices;
+    {
+      const std::lock_guard lock(used_mutex_);
+      devices = used_;
+    }
     auto result = std::make_shared<bool>(false);
     const bool in_time = waiter_.run(
-        [result] { *result = real(kCall_hipDeviceSynchronize) == hipSuccess; }, timeout_ms);
+        [result, devices] {
+          *result = std::ranges::all_of(devices, [](format::DeviceNumber device) {
+            const OnDevice on(device);
+            return real(kCall_hipDeviceSynchronize) == hipSuccess;
+          });
+        },
+        timeout_ms);
     return in_time && *result;
   }
 
@@ -153,9 +213,8 @@ class HipDevice final : public Device {
     auto result = std::make_shared<bool>(false);
     const bool in_time = waiter_.run(
         [result, streams] {
-          *result = std::ranges::all_of(streams, [](void* stream) {
-            return real(kCall_hipStreamQuery, static_cast<hipStream_t>(stream)) == hipSuccess;
-          });
+          *result = std::ranges::all_of(streams,
+                                        [](void* stream) { return query(stream) == hipSuccess; });
         },
         kAnswerTimeoutMs);
     return in_time && *result;
@@ -188,7 +247,7 @@ class HipDevice final : public Device {
   StreamState stream_state(void* stream) override {
     StreamState state = StreamState::kError;
     run([&] {
-      const hipError_t result = real(kCall_hipStreamQuery, static_cast<hipStream_t>(stream));
+      const hipError_t result = query(stream);
       if (result == hipSuccess) state = StreamState::kIdle;
       if (result == hipErrorNotReady) state = StreamState::kBusy;
     });
@@ -196,6 +255,7 @@ class HipDevice final : public Device {
   }
 
   bool capturing(void* stream) override {
+    if (device_of_null_stream(stream) != 0) return false;  // no null stream is captured
     hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
     bool known = false;
     run([&] {
@@ -214,30 +274,12 @@ class HipDevice final : public Device {
   }
 
   bool symbol(const void* host_symbol, uint64_t* address, uint64_t* size_bytes) override {
-    void* found = nullptr;
-    size_t size = 0;
-    bool done = false;
-    run([&] {
-      done = real(kCall_hipGetSymbolAddress, &found, host_symbol) == hipSuccess &&
-             real(kCall_hipGetSymbolSize, &size, host_symbol) == hipSuccess;
-    });
-    *address = address_of(found);
-    *size_bytes = size;
-    return done;
+    return symbol_on(0, host_symbol, address, size_bytes);
   }
 
   bool module_global(void* module, const char* name, uint64_t* address,
                      uint64_t* size_bytes) override {
-    void* found = nullptr;
-    size_t size = 0;
-    bool done = false;
-    run([&] {
-      done = real(kCall_hipModuleGetGlobal, &found, &size, static_cast<hipModule_t>(module),
-                  name) == hipSuccess;
-    });
-    *address = address_of(found);
-    *size_bytes = size;
-    return done;
+    return module_global_on(0, module, name, address, size_bytes);
   }
 
   size_t graph_nodes(void* graph, void** nodes, size_t capacity) override {
@@ -284,17 +326,61 @@ class HipDevice final : public Device {
     const size_t size_bytes_;
   };
 
-  bool read_once(void* destination, uint64_t address, size_t size_bytes) {
+  // The calls of one of the recorder's threads go to the device while it lives.
+  class OnDevice {
+   public:
+    explicit OnDevice(format::DeviceNumber device) noexcept : device_(device) {
+      if (device_ != 0) (void)real(kCall_hipSetDevice, static_cast<int>(device_));
+    }
+    ~OnDevice() {
+      if (device_ != 0) (void)real(kCall_hipSetDevice, 0);
+    }
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+
+   private:
+    const format::DeviceNumber device_;
+  };
+
+  static hipError_t query(void* stream) {
+    const format::DeviceNumber device = device_of_null_stream(stream);
+    const OnDevice on(device);
+    return real(kCall_hipStreamQuery, device != 0 ? nullptr : static_cast<hipStream_t>(stream));
+  }
+
+  static bool symbol_here(const void* host_symbol, uint64_t* address, uint64_t* size_bytes) {
+    void* found = nullptr;
+    size_t size = 0;
+    const bool done = real(kCall_hipGetSymbolAddress, &found, host_symbol) == hipSuccess &&
+                      real(kCall_hipGetSymbolSize, &size, host_symbol) == hipSuccess;
+    *address = address_of(found);
+    *size_bytes = size;
+    return done;
+  }
+
+  static bool module_global_here(void* module, const char* name, uint64_t* address,
+                                 uint64_t* size_bytes) {
+    void* found = nullptr;
+    size_t size = 0;
+    const bool done = real(kCall_hipModuleGetGlobal, &found, &size,
+                           static_cast<hipModule_t>(module), name) == hipSuccess;
+    *address = address_of(found);
+    *size_bytes = size;
+    return done;
+  }
+
+  static bool read_once(hipStream_t& stream, void* destination, uint64_t address,
+                        size_t size_bytes) {
     // A stream of its own that waits for none of the program's.
-    if (stream_ == nullptr && real(kCall_hipStreamCreateWithFlags, &stream_,
-                                   static_cast<unsigned>(hipStreamNonBlocking)) != hipSuccess) {
+    if (stream == nullptr && real(kCall_hipStreamCreateWithFlags, &stream,
+                                  static_cast<unsigned>(hipStreamNonBlocking)) != hipSuccess) {
       return false;
     }
     // One call: HIP 5.7 refuses to wait for a stream while the program captures another one, but
     // waits in this call.
     const void* source = reinterpret_cast<const void*>(address);
     return real(kCall_hipMemcpyWithStream, destination, source, size_bytes, hipMemcpyDeviceToHost,
-                stream_) == hipSuccess;
+                stream) == hipSuccess;
   }
 
   bool run(std::function<void()> work) { return helper_.run(std::move(work)); }
@@ -304,6 +390,9 @@ class HipDevice final : public Device {
   // Used by the helper thread only.
   hipStream_t stream_ = nullptr;
   StreamReads reads_;
+  std::map<format::DeviceNumber, hipStream_t> streams_;  // of other devices than 0
+  std::mutex used_mutex_;
+  std::vector<format::DeviceNumber> used_ = {0};
 };
 
 }  // namespace

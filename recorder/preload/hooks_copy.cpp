@@ -223,7 +223,7 @@ bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {
 
 GFXGRAPH_HOOK hipError_t hipMemcpy(void* destination, const void* source, size_t bytes,
                                    hipMemcpyKind kind) {
-  GFXGRAPH_COPY_1D(hipMemcpy, kind, nullptr, kind);
+  GFXGRAPH_COPY_1D(hipMemcpy, kind, no_stream(), kind);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy_spt(void* destination, const void* source, size_t bytes,
                                        hipMemcpyKind kind) {
@@ -242,14 +242,14 @@ GFXGRAPH_HOOK hipError_t hipMemcpyWithStream(void* destination, const void* sour
   GFXGRAPH_COPY_1D(hipMemcpyWithStream, kind, stream_key(stream), kind, stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyHtoD(hipDeviceptr_t destination, void* source, size_t bytes) {
-  GFXGRAPH_COPY_1D(hipMemcpyHtoD, hipMemcpyHostToDevice, nullptr);
+  GFXGRAPH_COPY_1D(hipMemcpyHtoD, hipMemcpyHostToDevice, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyDtoH(void* destination, hipDeviceptr_t source, size_t bytes) {
-  GFXGRAPH_COPY_1D(hipMemcpyDtoH, hipMemcpyDeviceToHost, nullptr);
+  GFXGRAPH_COPY_1D(hipMemcpyDtoH, hipMemcpyDeviceToHost, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyDtoD(hipDeviceptr_t destination, hipDeviceptr_t source,
                                        size_t bytes) {
-  GFXGRAPH_COPY_1D(hipMemcpyDtoD, hipMemcpyDeviceToDevice, nullptr);
+  GFXGRAPH_COPY_1D(hipMemcpyDtoD, hipMemcpyDeviceToDevice, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t destination, void* source, size_t bytes,
                                             hipStream_t stream) {
@@ -268,7 +268,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t destination, hipDevic
 GFXGRAPH_HOOK hipError_t hipMemcpyPeer(void* destination, int destination_device,
                                        const void* source, int source_device, size_t bytes) {
   return copy(kCall_hipMemcpyPeer, raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice),
-              nullptr, [&] {
+              no_stream(), [&] {
                 return real(kCall_hipMemcpyPeer, destination, destination_device, source,
                             source_device, bytes);
               });
@@ -297,7 +297,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpyPeerAsync(void* destination, int destination_d
       })
 
 GFXGRAPH_HOOK hipError_t hipMemcpy2D(GFXGRAPH_COPY_2D_PARAMETERS) {
-  GFXGRAPH_COPY_2D(hipMemcpy2D, nullptr);
+  GFXGRAPH_COPY_2D(hipMemcpy2D, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy2D_spt(GFXGRAPH_COPY_2D_PARAMETERS) {
   GFXGRAPH_COPY_2D(hipMemcpy2D_spt, per_thread_stream());
@@ -316,16 +316,16 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DAsync_spt(GFXGRAPH_COPY_2D_PARAMETERS, hipSt
                         [&] { return real(kCall_##name, params __VA_OPT__(, ) __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemcpyParam2D(const hip_Memcpy2D* params) {
-  GFXGRAPH_COPY_PARAMS(hipMemcpyParam2D, raw_copy_driver_2d, nullptr);
+  GFXGRAPH_COPY_PARAMS(hipMemcpyParam2D, raw_copy_driver_2d, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyParam2DAsync(const hip_Memcpy2D* params, hipStream_t stream) {
   GFXGRAPH_COPY_PARAMS(hipMemcpyParam2DAsync, raw_copy_driver_2d, stream_key(stream), stream);
 }
 GFXGRAPH_HOOK hipError_t hipDrvMemcpy2DUnaligned(const hip_Memcpy2D* params) {
-  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy2DUnaligned, raw_copy_driver_2d, nullptr);
+  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy2DUnaligned, raw_copy_driver_2d, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy3D(const hipMemcpy3DParms* params) {
-  GFXGRAPH_COPY_PARAMS(hipMemcpy3D, raw_copy_3d, nullptr);
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3D, raw_copy_3d, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy3D_spt(const hipMemcpy3DParms* params) {
   GFXGRAPH_COPY_PARAMS(hipMemcpy3D_spt, raw_copy_3d, per_thread_stream());
@@ -337,7 +337,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpy3DAsync_spt(const hipMemcpy3DParms* params, hi
   GFXGRAPH_COPY_PARAMS(hipMemcpy3DAsync_spt, raw_copy_3d, per_thread_key(stream), stream);
 }
 GFXGRAPH_HOOK hipError_t hipDrvMemcpy3D(const HIP_MEMCPY3D* params) {
-  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy3D, raw_copy_driver_3d, nullptr);
+  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy3D, raw_copy_driver_3d, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D* params, hipStream_t stream) {
   GFXGRAPH_COPY_PARAMS(hipDrvMemcpy3DAsync, raw_copy_driver_3d, stream_key(stream), stream);
@@ -351,7 +351,7 @@ GFXGRAPH_HOOK hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D* params, hipStre
   const void *symbol, const void *source, size_t bytes, size_t offset, hipMemcpyKind kind
 
 GFXGRAPH_HOOK hipError_t hipMemcpyToSymbol(GFXGRAPH_TO_SYMBOL_PARAMETERS) {
-  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbol, nullptr);
+  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbol, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyToSymbol_spt(GFXGRAPH_TO_SYMBOL_PARAMETERS) {
   GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbol_spt, per_thread_stream());
@@ -373,7 +373,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpyToSymbolAsync_spt(GFXGRAPH_TO_SYMBOL_PARAMETER
   void *destination, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind
 
 GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbol(GFXGRAPH_FROM_SYMBOL_PARAMETERS) {
-  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbol, nullptr);
+  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbol, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbol_spt(GFXGRAPH_FROM_SYMBOL_PARAMETERS) {
   GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbol_spt, per_thread_stream());
@@ -390,7 +390,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbolAsync_spt(GFXGRAPH_FROM_SYMBOL_PARAM
 // ---- HIP 7 --------------------------------------------------------------------------------------
 
 GFXGRAPH_HOOK hipError_t hipMemcpy3DPeer(const PeerBox* params) {
-  GFXGRAPH_COPY_PARAMS(hipMemcpy3DPeer, raw_copy_peer_3d, nullptr);
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3DPeer, raw_copy_peer_3d, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy3DPeerAsync(const PeerBox* params, hipStream_t stream) {
   GFXGRAPH_COPY_PARAMS(hipMemcpy3DPeerAsync, raw_copy_peer_3d, stream_key(stream), stream);

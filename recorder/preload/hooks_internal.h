@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "recorder/model/devices.h"
 #include "recorder/preload/hip_calls.h"
 #include "recorder/recorder.h"
 
@@ -54,12 +55,13 @@ struct Learned {
 };
 extern thread_local Learned learned;
 
-// The device that the thread's last hipSetDevice chose; HIP keeps it per thread. A trace describes
-// only the first device.
-extern thread_local int current_device;
-// hooks_stream.cpp: a recorded call succeeded while another device was current. Marks the trace
-// incomplete with the call's name, unless the call has nothing to do with the device.
+// hooks_device.cpp: a recorded call succeeded while another device than 0 was current. Marks the
+// trace incomplete with the call's name, unless it is recorded on all devices.
 void note_other_device(int index) noexcept;
+// The same for what is named by its argument.
+void note_per_thread_stream() noexcept;
+// Graphs of another device's streams are not recorded.
+void note_capture_device(int index, Handle stream) noexcept;
 
 enum class CallKind {
   kOther,
@@ -131,9 +133,14 @@ hipError_t real(int index, Args... args) noexcept {
 // hipStreamLegacy is the null stream; hipStreamPerThread the calling thread's own.
 inline Handle stream_key(hipStream_t stream) noexcept {
   const auto value = reinterpret_cast<uintptr_t>(stream);
-  if (value == 1) return nullptr;
-  return value == 2 ? per_thread_stream() : stream;
+  if (value < 2) return null_stream(current_device);
+  if (value != 2) return stream;
+  if (current_device != 0) [[unlikely]]
+    note_per_thread_stream();
+  return per_thread_stream();
 }
+// Of functions without a stream argument.
+inline Handle no_stream() noexcept { return null_stream(current_device); }
 
 // The same for the entry points whose null stream is the calling thread's.
 inline Handle per_thread_key(hipStream_t stream) noexcept {

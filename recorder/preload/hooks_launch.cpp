@@ -20,18 +20,20 @@ struct Launched {
   HeldFindings found;
 };
 
-Launched stub_kernel(const void* stub, int index) {
+// On the device of the stream: HIP looks it up there.
+Launched stub_kernel(const void* stub, int index, Handle stream) {
   Launched launched;
-  launched.kernel =
-      recorder().launches().find_kernel(stub, true, display_name(index).data(), launched.found);
+  launched.kernel = recorder().launches().find_kernel(
+      stub, true, display_name(index).data(), launched.found, DeviceStreams::device_of(stream));
   return launched;
 }
 
-Launched module_kernel(hipFunction_t function, int index) {
-  if (launching_stub != nullptr) return stub_kernel(launching_stub, index);
+Launched module_kernel(hipFunction_t function, int index, Handle stream) {
+  if (launching_stub != nullptr) return stub_kernel(launching_stub, index, stream);
   Launched launched;
-  launched.kernel = recorder().launches().find_kernel(function, false, display_name(index).data(),
-                                                      launched.found);
+  launched.kernel =
+      recorder().launches().find_kernel(function, false, display_name(index).data(), launched.found,
+                                        DeviceStreams::device_of(stream));
   return launched;
 }
 
@@ -112,7 +114,7 @@ hipError_t launch_stub(int index, const void* stub, const dim3& grid, const dim3
                    .stream = stream,
                    .never_captured = cooperative,
                    .cooperative = cooperative}};
-  Launched launched = stub_kernel(stub, index);
+  Launched launched = stub_kernel(stub, index, stream);
   if (start != nullptr) recorder().event_recorded(start, stream);
   // HIP 5.2 executes a cooperative launch immediately, even during capture.
   const hipError_t result =
@@ -128,8 +130,8 @@ hipError_t launch_function(int index, hipFunction_t function, const LaunchShape&
                            void** params, void** extra, Handle stream, bool never_captured,
                            Call&& call) {
   const Turn turn{function_call(function, stream, never_captured, shape.cooperative)};
-  return turn.ended(launch(index, module_kernel(function, index), shape, params, extra, stream,
-                           std::forward<Call>(call), never_captured));
+  return turn.ended(launch(index, module_kernel(function, index, stream), shape, params, extra,
+                           stream, std::forward<Call>(call), never_captured));
 }
 
 // A launch with work-item counts and events around it.
@@ -143,7 +145,7 @@ hipError_t launch_items(int index, hipFunction_t function, const std::array<uint
   if (!scope.record) return call();
   const Handle key = stream_key(stream);
   const Turn turn{function_call(function, key, true, false)};
-  Launched launched = module_kernel(function, index);
+  Launched launched = module_kernel(function, index, key);
   if (start != nullptr) recorder().event_recorded(start, key);
   const hipError_t result =
       launch(index, std::move(launched), shape_of_items(items, block, shared_bytes), params, extra,

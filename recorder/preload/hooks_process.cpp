@@ -16,7 +16,6 @@ namespace gfxgraph::recorder {
 
 thread_local int hook_depth = 0;
 thread_local Learned learned;
-thread_local int current_device = 0;
 
 namespace {
 

@@ -49,7 +49,7 @@ RawMemset box(const hipPitchedPtr& pitched, int value, const hipExtent& extent) 
   return set(kCall_##name, raw, key, [&] { return real(kCall_##name, __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemset(void* destination, int value, size_t bytes) {
-  GFXGRAPH_SET(hipMemset, linear(destination, static_cast<uint32_t>(value), 1, bytes), nullptr,
+  GFXGRAPH_SET(hipMemset, linear(destination, static_cast<uint32_t>(value), 1, bytes), no_stream(),
                destination, value, bytes);
 }
 GFXGRAPH_HOOK hipError_t hipMemset_spt(void* destination, int value, size_t bytes) {
@@ -68,7 +68,7 @@ GFXGRAPH_HOOK hipError_t hipMemsetAsync_spt(void* destination, int value, size_t
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD8(hipDeviceptr_t destination, unsigned char value,
                                      size_t count) {
-  GFXGRAPH_SET(hipMemsetD8, linear(destination, value, 1, count), nullptr, destination, value,
+  GFXGRAPH_SET(hipMemsetD8, linear(destination, value, 1, count), no_stream(), destination, value,
                count);
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD8Async(hipDeviceptr_t destination, unsigned char value,
@@ -78,7 +78,7 @@ GFXGRAPH_HOOK hipError_t hipMemsetD8Async(hipDeviceptr_t destination, unsigned c
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD16(hipDeviceptr_t destination, unsigned short value,
                                       size_t count) {
-  GFXGRAPH_SET(hipMemsetD16, linear(destination, value, 2, count), nullptr, destination, value,
+  GFXGRAPH_SET(hipMemsetD16, linear(destination, value, 2, count), no_stream(), destination, value,
                count);
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD16Async(hipDeviceptr_t destination, unsigned short value,
@@ -87,8 +87,8 @@ GFXGRAPH_HOOK hipError_t hipMemsetD16Async(hipDeviceptr_t destination, unsigned 
                destination, value, count, stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD32(hipDeviceptr_t destination, int value, size_t count) {
-  GFXGRAPH_SET(hipMemsetD32, linear(destination, static_cast<uint32_t>(value), 4, count), nullptr,
-               destination, value, count);
+  GFXGRAPH_SET(hipMemsetD32, linear(destination, static_cast<uint32_t>(value), 4, count),
+               no_stream(), destination, value, count);
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD32Async(hipDeviceptr_t destination, int value, size_t count,
                                            hipStream_t stream) {
@@ -97,8 +97,8 @@ GFXGRAPH_HOOK hipError_t hipMemsetD32Async(hipDeviceptr_t destination, int value
 }
 GFXGRAPH_HOOK hipError_t hipMemset2D(void* destination, size_t pitch, int value, size_t width,
                                      size_t height) {
-  GFXGRAPH_SET(hipMemset2D, plane(destination, pitch, value, width, height), nullptr, destination,
-               pitch, value, width, height);
+  GFXGRAPH_SET(hipMemset2D, plane(destination, pitch, value, width, height), no_stream(),
+               destination, pitch, value, width, height);
 }
 GFXGRAPH_HOOK hipError_t hipMemset2D_spt(void* destination, size_t pitch, int value, size_t width,
                                          size_t height) {
@@ -116,7 +116,7 @@ GFXGRAPH_HOOK hipError_t hipMemset2DAsync_spt(void* destination, size_t pitch, i
                per_thread_key(stream), destination, pitch, value, width, height, stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemset3D(hipPitchedPtr pitched, int value, hipExtent extent) {
-  GFXGRAPH_SET(hipMemset3D, box(pitched, value, extent), nullptr, pitched, value, extent);
+  GFXGRAPH_SET(hipMemset3D, box(pitched, value, extent), no_stream(), pitched, value, extent);
 }
 GFXGRAPH_HOOK hipError_t hipMemset3D_spt(hipPitchedPtr pitched, int value, hipExtent extent) {
   GFXGRAPH_SET(hipMemset3D_spt, box(pitched, value, extent), per_thread_stream(), pitched, value,
@@ -139,7 +139,7 @@ GFXGRAPH_HOOK hipError_t hipMemset3DAsync_spt(hipPitchedPtr pitched, int value, 
   GFXGRAPH_HOOK hipError_t hipMemsetD2D##bits(hipDeviceptr_t destination, size_t pitch,           \
                                               type value, size_t width, size_t height) {          \
     GFXGRAPH_SET(hipMemsetD2D##bits, plane(destination, pitch, value, (bits) / 8, width, height), \
-                 nullptr, destination, pitch, value, width, height);                              \
+                 no_stream(), destination, pitch, value, width, height);                          \
   }                                                                                               \
   GFXGRAPH_HOOK hipError_t hipMemsetD2D##bits##Async(hipDeviceptr_t destination, size_t pitch,    \
                                                      type value, size_t width, size_t height,     \

@@ -5,13 +5,12 @@ using namespace gfxgraph::recorder;
 
 namespace {
 
-constexpr const char* kOtherDevice =
-    "on another device than the first one, the only one that is recorded; HIP_VISIBLE_DEVICES "
-    "selects it";
-
 hipError_t created(const Scope& scope, hipError_t result, hipStream_t* stream, unsigned flags,
                    int priority) {
-  if (scope.record && result == hipSuccess) recorder().stream_created(*stream, flags, priority);
+  if (scope.record && result == hipSuccess) {
+    DeviceStreams::created(*stream, current_device);
+    recorder().stream_created(*stream, flags, priority);
+  }
   return result;
 }
 
@@ -238,7 +237,10 @@ GFXGRAPH_HOOK hipError_t hipLaunchHostFunc_spt(hipStream_t stream, hipHostFn_t f
 GFXGRAPH_HOOK hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {
   const Scope scope;
   const hipError_t result = real(kCall_hipStreamBeginCapture, stream, mode);
-  if (scope.record && result == hipSuccess) recorder().graphs().capture_begins(stream_key(stream));
+  if (scope.record && result == hipSuccess) {
+    note_capture_device(kCall_hipStreamBeginCapture, stream_key(stream));
+    recorder().graphs().capture_begins(stream_key(stream));
+  }
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipStreamBeginCapture_spt(hipStream_t stream, hipStreamCaptureMode mode) {
@@ -257,6 +259,7 @@ GFXGRAPH_HOOK hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGra
   const hipError_t result =
       real(kCall_hipStreamBeginCaptureToGraph, stream, graph, dependencies, edges, count, mode);
   if (scope.record && result == hipSuccess) {
+    note_capture_device(kCall_hipStreamBeginCaptureToGraph, stream_key(stream));
     recorder().graphs().capture_begins_in(stream_key(stream), graph,
                                           reinterpret_cast<const Handle*>(dependencies), count);
   }
@@ -326,42 +329,6 @@ GFXGRAPH_HOOK hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream,
     recorder().graphs().capture_depends(stream_key(stream),
                                         reinterpret_cast<const void* const*>(dependencies), count,
                                         flags == hipStreamSetCaptureDependencies);
-  }
-  return result;
-}
-
-void gfxgraph::recorder::note_other_device(int index) noexcept {
-  switch (index) {
-    case kCall_hipSetDevice:
-    case kCall_hipGetProcAddress:
-    case kCall_hipGetDriverEntryPoint:
-    case kCall_hipGetDriverEntryPoint_spt: return;
-    default: recorder().note_incomplete(display_name(index), kOtherDevice);
-  }
-}
-
-// Only one device is recorded: the first one the runtime shows. A program may look at the others:
-// what it does on them makes the trace incomplete.
-GFXGRAPH_HOOK hipError_t hipSetDevice(int device) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipSetDevice, device);
-  if (result == hipSuccess) current_device = device;
-  return result;
-}
-GFXGRAPH_HOOK hipError_t hipCtxCreate(hipCtx_t* context, unsigned int flags, hipDevice_t device) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipCtxCreate, context, flags, device);
-  if (scope.record && result == hipSuccess && device != 0) {
-    recorder().note_incomplete("hipCtxCreate", kOtherDevice);
-  }
-  return result;
-}
-// The way to a second device by contexts.
-GFXGRAPH_HOOK hipError_t hipDevicePrimaryCtxRetain(hipCtx_t* context, hipDevice_t device) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipDevicePrimaryCtxRetain, context, device);
-  if (scope.record && result == hipSuccess && device != 0) {
-    recorder().note_incomplete("hipDevicePrimaryCtxRetain", kOtherDevice);
   }
   return result;
 }

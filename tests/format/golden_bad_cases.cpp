@@ -492,6 +492,55 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
   cases.push_back({"checkpoint_allocation_missing", with_event(checkpoint)});
 }
 
+// What names a second device, in a trace that has one, with the null stream 2, or none.
+void add_device_cases(std::vector<GoldenCase>& cases) {
+  const auto device = [](Device one) { return with_record(RecordKind::kDevice, packed(one)); };
+  cases.push_back({"device_zero", device({0, 2})});
+  cases.push_back({"device_out_of_range", device({64, 2})});
+  cases.push_back({"device_null_stream_zero", device({1, 0})});
+  cases.push_back({"device_null_stream_not_new", device({1, 1})});
+  cases.push_back({"device_null_stream_out_of_range", device({1, 1u << 30})});
+  const auto behind = [](std::vector<Action> actions, std::vector<Device> devices = {{1, 2}}) {
+    std::vector<RawRecord> records = base_records();
+    std::vector<RawRecord> added;
+    for (const Device& one : devices) added.push_back({RecordKind::kDevice, 0, packed(one)});
+    added.push_back({RecordKind::kEvents, 0, packed_events(std::move(actions), 4)});
+    records.insert(records.end() - 1, added.begin(), added.end());
+    return join_records(records);
+  };
+  const Synchronize second{SynchronizeKind::kDevice, 1, ""};
+  cases.push_back({"device_twice", behind({second}, {{1, 2}, {1, 3}})});
+  cases.push_back({"device_same_null_stream", behind({second}, {{1, 2}, {2, 2}})});
+  cases.push_back({"device_null_stream_created", behind({StreamCreate{2, 0, 0}})});
+  cases.push_back({"device_null_stream_destroyed", behind({StreamDestroy{2}})});
+  cases.push_back(
+      {"device_null_stream_itself", behind({Synchronize{SynchronizeKind::kStreamItself, 2, ""}})});
+  cases.push_back({"device_of_stream_missing", behind({StreamCreate{3, 0, 0, 2}})});
+  cases.push_back({"device_of_allocation_missing", with_begin([](auto& b) { b.device = 1; })});
+  cases.push_back(
+      {"device_synchronized_missing", behind({Synchronize{SynchronizeKind::kDevice, 2}})});
+  cases.push_back({"device_of_code_object_missing",
+                   with_record(RecordKind::kCodeObject,
+                               packed(CodeObject{2,
+                                                 hash_bytes(to_bytes("\x7f"
+                                                                     "ELF, as if it were one")),
+                                                 "t", 1}))});
+  AllocationBegin variable = sample_allocation(3, 64);
+  variable.kind = AllocationKind::kModuleGlobal;
+  variable.code_object = 1;
+  variable.symbol = "counter";
+  variable.device = 1;
+  cases.push_back({"device_of_variable_not_its_codes", behind({variable})});
+  cases.push_back({"device_of_launch_not_its_codes", behind({sample_launch(1, 1, 2)})});
+  Graph graph{1, {GraphNode{sample_launch(1, 1), {}}}};
+  std::vector<RawRecord> records = base_records();
+  std::vector<RawRecord> added = {{RecordKind::kDevice, 0, packed(Device{1, 2})},
+                                  {RecordKind::kGraph, 0, packed(graph)},
+                                  {RecordKind::kEvents, 0, packed_events({GraphLaunch{1, 2}}, 4)}};
+  records.insert(records.end() - 1, added.begin(), added.end());
+  cases.push_back({"device_of_graph_launch_not_its_kernels", join_records(records)});
+}
+
 void add_memory_cases(std::vector<GoldenCase>& cases) {
   const BlobId elf =
       hash_bytes(to_bytes("\x7f"
@@ -569,6 +618,7 @@ std::vector<GoldenCase> bad_cases() {
   add_object_cases(cases);
   add_event_cases(cases);
   add_memory_cases(cases);
+  add_device_cases(cases);
   return cases;
 }
 

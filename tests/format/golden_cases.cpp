@@ -124,6 +124,42 @@ Result<void> add_chunks(Writer& writer) {
   return {};
 }
 
+// Since 0.2: a second device, with a null stream, a stream, memory, code and a variable of its own.
+Result<void> add_devices(Writer& writer) {
+  GFXGRAPH_TRY(writer.add(Device{1, 2}));
+  GFXGRAPH_ASSIGN_OR_RETURN(const BlobId elf, writer.add_blob(to_bytes("\x7f"
+                                                                       "ELF, as if it were one")));
+  GFXGRAPH_TRY(writer.add(CodeObject{2, elf, "amdgcn-amd-amdhsa--gfx1030", 1}));
+  Kernel plain;
+  plain.id = 2;
+  plain.code_object = 2;
+  plain.name = "plain";
+  GFXGRAPH_TRY(writer.add(plain));
+  AllocationBegin buffer = sample_allocation(1);
+  buffer.device = 1;
+  AllocationBegin variable = sample_allocation(2, 32);
+  variable.kind = AllocationKind::kModuleGlobal;
+  variable.code_object = 2;
+  variable.symbol = "counter";
+  variable.device = 1;
+  Launch launch;
+  launch.kernel = 2;
+  launch.stream = 2;
+  Launch other = launch;
+  other.stream = 1;
+  const std::vector<Action> actions = {
+      StreamCreate{1, 1, 0, 1},
+      buffer,
+      variable,
+      launch,
+      other,
+      Synchronize{SynchronizeKind::kStream, 2, "hipStreamSynchronize"},
+      Synchronize{SynchronizeKind::kDevice, 1, "hipDeviceSynchronize"},
+      Synchronize{SynchronizeKind::kDevice, 0, "hipDeviceSynchronize"}};
+  for (const Action& action : actions) GFXGRAPH_TRY(writer.add(event_of(action)));
+  return {};
+}
+
 // Since 0.2: memory that nobody had written when the program got it.
 Result<void> add_unwritten(Writer& writer) {
   AllocationBegin device = sample_allocation(1);
@@ -241,6 +277,10 @@ std::vector<GoldenCase> golden_cases() {
                                   GFXGRAPH_CHECK(add_chunks(writer).has_value());
                                 },
                                 SIZE_MAX, 1)});
+  cases.push_back({"devices", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(add_devices(writer).has_value());
+                   })});
   cases.push_back({"unwritten", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_unwritten(writer).has_value());

@@ -53,6 +53,7 @@ struct ActionDumper {
                  {"initial", dump(a.initial)}};
     if (!a.name.empty()) json["name"] = a.name;
     if (a.site != 0) json["site"] = {a.site, a.site_ordinal};
+    if (a.device != 0) json["device"] = a.device;
     return json;
   }
   Json operator()(const AllocationEnd& a) const {
@@ -66,7 +67,11 @@ struct ActionDumper {
     if (a.in_doubt) json["in_doubt"] = true;
     return json;
   }
-  Json operator()(const StreamCreate& a) const { return {a.id, a.flags, a.priority}; }
+  Json operator()(const StreamCreate& a) const {
+    Json json = {a.id, a.flags, a.priority};
+    if (a.device != 0) json.push_back(a.device);
+    return json;
+  }
   Json operator()(const StreamDestroy& a) const { return a.id; }
   Json operator()(const EventCreate& a) const { return {a.id, a.flags}; }
   Json operator()(const EventDestroy& a) const { return a.id; }
@@ -194,6 +199,7 @@ std::string dump_json(const Trace& trace) {
   json["code_objects"] = Json::array();
   for (const CodeObject& c : trace.code_objects()) {
     json["code_objects"].push_back({c.id, hex(c.elf), c.target});
+    if (c.device != 0) json["code_objects"].back().push_back(c.device);
   }
   json["kernels"] = Json::array();
   for (const Kernel& kernel : trace.kernels()) json["kernels"].push_back(dump(kernel));
@@ -203,6 +209,7 @@ std::string dump_json(const Trace& trace) {
     json["sites"].push_back({s.id, s.module, s.build_id, s.symbol, s.offset_bytes,
                              s.symbol_offset_bytes, s.program, s.symbol_unique});
   }
+  for (const Device& d : trace.devices()) json["devices"].push_back({d.number, d.null_stream});
   for (const KnownWords& known : trace.provenance().places) {
     Json words = Json::array();
     for (const KnownWord& word : known.words)

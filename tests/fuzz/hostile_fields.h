@@ -65,7 +65,7 @@ void for_each_field(format::HostWrite& v, const Visit& visit) {
 }
 template <typename Visit>
 void for_each_field(format::StreamCreate& v, const Visit& visit) {
-  visit(v.id), visit(v.flags), visit(v.priority);
+  visit(v.id), visit(v.flags), visit(v.priority), visit(v.device);
 }
 template <typename Visit>
 void for_each_field(format::StreamDestroy& v, const Visit& visit) {

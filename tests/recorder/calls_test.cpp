@@ -158,7 +158,7 @@ TEST(HipCalls, ThePreloadLibraryInitialisesNothingAtStart) {
 TEST(HipCalls, ThePageInDocsIsTheTable) {
   const std::pair<std::string, std::string> parts[] = {
       {"RECORD", "Recorded"},
-      {"CONDITIONAL", "Recorded, except with some arguments (arrays, a second device, limits)"},
+      {"CONDITIONAL", "Recorded, except with some arguments (arrays, another device, limits)"},
       {"UNSUPPORTED",
        "Unsupported: passed through; a successful call marks the trace incomplete with its name "
        "and count"},

@@ -20,8 +20,9 @@ ALIGNMENT = 64
 FLAG_OPTIONAL = 1
 FIRST_PRIVATE_KIND = 1 << 31
 KINDS = {1: "environment", 2: "code object", 3: "kernel", 4: "graph", 5: "finding", 6: "events",
-         7: "blob", 8: "summary", 9: "footer", 10: "site", 11: "compressed events", 12: "index"}
-OPTIONAL_KINDS = {10, 12}
+         7: "blob", 8: "summary", 9: "footer", 10: "site", 11: "compressed events", 12: "index",
+         13: "provenance", 14: "device"}
+OPTIONAL_KINDS = {10, 12, 13}
 CODECS = {0: "plain", 1: "zstd", 2: "chunks"}
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
