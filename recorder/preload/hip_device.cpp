@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/signals_blocked.h"
+#include "format/image_boxes.h"
 #include "recorder/device.h"
 #include "recorder/preload/bound_around.h"
 #include "recorder/preload/hooks_internal.h"
@@ -79,7 +80,8 @@ class Worker {
           kCall_hipStreamQuery, kCall_hipStreamIsCapturing, kCall_hipHostGetDevicePointer,
           kCall_hipGetSymbolAddress, kCall_hipGetSymbolSize, kCall_hipModuleGetGlobal,
           kCall_hipGraphGetNodes, kCall_hipHostMalloc, kCall_hipMalloc, kCall_hipMemcpyAsync,
-          kCall_hipEventCreateWithFlags, kCall_hipEventRecord, kCall_hipEventQuery}) {
+          kCall_hipEventCreateWithFlags, kCall_hipEventRecord, kCall_hipEventQuery,
+          kCall_hipMemcpy3DAsync, kCall_hipStreamSynchronize}) {
       (void)real_function(index);
     }
     hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
@@ -137,6 +139,18 @@ class HipDevice final : public Device {
       if (done) return;
       stream_ = nullptr;  // a device reset destroyed it
       done = read_once(destination, address, size_bytes);
+    });
+    return done;
+  }
+
+  bool read_array(void* destination, const void* array, const format::ArrayShape& shape,
+                  uint64_t offset, size_t size_bytes) override {
+    bool done = false;
+    run([&] {
+      done = read_array_once(destination, array, shape, offset, size_bytes);
+      if (done) return;
+      stream_ = nullptr;
+      done = read_array_once(destination, array, shape, offset, size_bytes);
     });
     return done;
   }
@@ -284,12 +298,33 @@ class HipDevice final : public Device {
     const size_t size_bytes_;
   };
 
-  bool read_once(void* destination, uint64_t address, size_t size_bytes) {
-    // A stream of its own that waits for none of the program's.
-    if (stream_ == nullptr && real(kCall_hipStreamCreateWithFlags, &stream_,
-                                   static_cast<unsigned>(hipStreamNonBlocking)) != hipSuccess) {
-      return false;
+  // A stream of its own that waits for none of the program's.
+  bool have_stream() {
+    return stream_ != nullptr ||
+           real(kCall_hipStreamCreateWithFlags, &stream_,
+                static_cast<unsigned>(hipStreamNonBlocking)) == hipSuccess;
+  }
+
+  bool read_array_once(void* destination, const void* array, const format::ArrayShape& shape,
+                       uint64_t offset, size_t size_bytes) {
+    if (!have_stream()) return false;
+    auto* const bytes = static_cast<char*>(destination);
+    for (const format::ArrayBox& box : format::array_boxes(shape, offset, size_bytes)) {
+      hipMemcpy3DParms params{};
+      params.srcArray = static_cast<hipArray*>(const_cast<void*>(array));
+      params.srcPos = {box.x, box.y, box.z};
+      const size_t row = box.width * shape.format.bytes();
+      params.dstPtr = {bytes + (box.linear_bytes - offset), row, row, box.height};
+      params.extent = {box.width, box.height, box.depth};
+      params.kind = hipMemcpyDeviceToHost;
+      const hipMemcpy3DParms* const box_params = &params;
+      if (real(kCall_hipMemcpy3DAsync, box_params, stream_) != hipSuccess) return false;
     }
+    return real(kCall_hipStreamSynchronize, stream_) == hipSuccess;
+  }
+
+  bool read_once(void* destination, uint64_t address, size_t size_bytes) {
+    if (!have_stream()) return false;
     // One call: HIP 5.7 refuses to wait for a stream while the program captures another one, but
     // waits in this call.
     const void* source = reinterpret_cast<const void*>(address);
