@@ -71,8 +71,7 @@ void Recorder::image_created(const NewImage& image, std::string_view call) noexc
       const uint64_t bytes = object->resource == format::ImageResource::kLinear
                                  ? object->size_bytes
                                  : rows + object->width * object->format.bytes();
-      if (!object->format.valid() ||
-          !range_fits(object->offset_bytes, bytes, memory->size_bytes)) {
+      if (!object->format.valid() || !range_fits(object->offset_bytes, bytes, memory->size_bytes)) {
         return finding(format::FindingKind::kIncomplete, call,
                        "an image that leaves its memory, or whose texels do not have 1, 2 or 4 "
                        "components of 8, 16 or 32 bits");

@@ -74,8 +74,8 @@ hip::Memcpy3dParams PreparedCopy::parameters(const HipTable& hip) const noexcept
       hip.hipGetLastError();  // memory that HIP does not know
       return;
     }
-    position.x = static_cast<size_t>(static_cast<uint8_t*>(memory.pointer) -
-                                     static_cast<uint8_t*>(base));
+    position.x =
+        static_cast<size_t>(static_cast<uint8_t*>(memory.pointer) - static_cast<uint8_t*>(base));
     memory.pointer = base;
   };
   split(result.source, result.source_position);
@@ -249,7 +249,8 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation) 
                                : program_->allocations()[end.allocation - 1].begin->array.get();
   };
   copy.shape = array_of(recorded.destination);
-  if (copy.shape != nullptr) copy.destination_array = memory().array(recorded.destination.allocation);
+  if (copy.shape != nullptr)
+    copy.destination_array = memory().array(recorded.destination.allocation);
   copy.source_shape = array_of(recorded.source);
   if (copy.source_shape != nullptr) copy.source_array = memory().array(recorded.source.allocation);
   if (copy.shape == nullptr) copy.shape = copy.source_shape;

@@ -136,9 +136,9 @@ Result<void> check_binding(const Program& program, const Binding& binding) {
                             begin.id, begin.symbol));
   }
   if (begin.array || begin.object) {
-    return fail(Status::kInvalidArgument, fmt::format("cannot bind allocation {}: it is {}",
-                                                      begin.id, begin.array ? "an array"
-                                                                            : "a texture or surface"));
+    return fail(Status::kInvalidArgument,
+                fmt::format("cannot bind allocation {}: it is {}", begin.id,
+                            begin.array ? "an array" : "a texture or surface"));
   }
   if (binding.pointer == nullptr || binding.size_bytes < info.extent_bytes) {
     return fail(Status::kInvalidArgument,
@@ -376,7 +376,8 @@ Result<void> Memory::read(format::AllocationId id, uint64_t offset,
   const Buffer& buffer = buffers_[id - 1];
   if (buffer.object)
     return fail(Status::kUnsupported, fmt::format("allocation {} is a texture or surface, and has "
-                                                  "no contents", id));
+                                                  "no contents",
+                                                  id));
   if (buffer.host != nullptr) {
     std::memcpy(bytes.data(), buffer.host + offset, bytes.size());
     return {};
@@ -417,7 +418,8 @@ Result<void> Memory::write_device(format::AllocationId id, uint64_t offset,
   const Buffer& buffer = buffers_[id - 1];
   if (buffer.object)
     return fail(Status::kUnsupported, fmt::format("allocation {} is a texture or surface, and has "
-                                                  "no contents", id));
+                                                  "no contents",
+                                                  id));
   const hip::Error code =
       buffer.array != nullptr
           ? move_array(buffer, offset, const_cast<std::byte*>(bytes.data()), bytes.size(),
@@ -574,10 +576,9 @@ size_t Memory::moved() const {
 
 size_t Memory::movable() const {
   return static_cast<size_t>(
-      std::count_if(buffers_.begin(), buffers_.end(),
-                    [](const Buffer& buffer) {
-                      return buffer.used && !buffer.bound && !buffer.object && buffer.array == nullptr;
-                    }));
+      std::count_if(buffers_.begin(), buffers_.end(), [](const Buffer& buffer) {
+        return buffer.used && !buffer.bound && !buffer.object && buffer.array == nullptr;
+      }));
 }
 
 }  // namespace gfxgraph::replayer

@@ -27,8 +27,7 @@ bool frees_its_array(const format::ImageObject& object, const format::ArrayShape
                      const HipLibrary& library) {
   constexpr uint8_t kAsTheyAre = 0;  // hipReadModeElementType
   return array != nullptr && array->format.kind != format::TexelKind::kFloat &&
-         object.read_mode == kAsTheyAre &&
-         library.avoids(HipQuirk::kIntegerTextureFreesItsArray);
+         object.read_mode == kAsTheyAre && library.avoids(HipQuirk::kIntegerTextureFreesItsArray);
 }
 
 }  // namespace
@@ -42,11 +41,11 @@ Result<void> Memory::make_array(const format::AllocationBegin& begin) {
   const format::ArrayShape& shape = *begin.array;
   const hip::ChannelFormat format = channel_format(shape.format);
   Buffer& buffer = buffers_[begin.id - 1];
-  GFXGRAPH_TRY(library_->check(
-      hip.hipMalloc3DArray(&buffer.array, &format, {shape.width, shape.height, shape.depth},
-                           shape.flags),
-      fmt::format("{} ({} x {} x {} texels of {} bytes)", name_of(begin), shape.width, shape.height,
-                  shape.depth, shape.format.bytes())));
+  GFXGRAPH_TRY(
+      library_->check(hip.hipMalloc3DArray(&buffer.array, &format,
+                                           {shape.width, shape.height, shape.depth}, shape.flags),
+                      fmt::format("{} ({} x {} x {} texels of {} bytes)", name_of(begin),
+                                  shape.width, shape.height, shape.depth, shape.format.bytes())));
   buffer.used = true;
   buffer.owner = Owner::kArray;
   buffer.shape = &shape;
@@ -101,17 +100,19 @@ Result<void> Memory::make_object(const format::AllocationBegin& begin) {
     view.last_level = object.last_level;
     view.first_layer = object.first_layer;
     view.last_layer = object.last_layer;
-    code = hip.hipCreateTextureObject(&handle, &resource, &texture,
-                                      object.has_view ? &view : nullptr);
+    code =
+        hip.hipCreateTextureObject(&handle, &resource, &texture, object.has_view ? &view : nullptr);
   }
-  GFXGRAPH_TRY(library_->check(
-      code, fmt::format("{} of allocation {}", name_of(begin), object.allocation)));
+  GFXGRAPH_TRY(
+      library_->check(code, fmt::format("{} of allocation {}", name_of(begin), object.allocation)));
   buffer.used = true;
   buffer.object = true;
   buffer.base = handle;
   buffer.device = static_cast<uint8_t*>(handle);
-  if (surface) buffer.owner = Owner::kSurface;
-  else if (!frees_its_array(object, of.shape, *library_)) buffer.owner = Owner::kTexture;
+  if (surface)
+    buffer.owner = Owner::kSurface;
+  else if (!frees_its_array(object, of.shape, *library_))
+    buffer.owner = Owner::kTexture;
   return {};
 }
 

@@ -1,5 +1,5 @@
-// Where the model has arrays. Kernels and copies know no address of an array, but all else here goes
-// by address: each array gets some that no device has.
+// Where the model has arrays. Kernels and copies know no address of an array, but all else here
+// goes by address: each array gets some that no device has.
 #pragma once
 
 #include <cstdint>

@@ -117,8 +117,9 @@ bool DeviceWork::takes_other_bytes(const RawCopyEnd& memory, const char* call) {
   uint64_t offset = 0;
   const Allocation* const found = allocations_.allocation_at(memory.pointer, offset);
   if (found == nullptr || offset == 0) return false;
-  finding(format::FindingKind::kIncomplete, call,
-          "between an array and the middle of a buffer: this runtime copies the buffer's beginning");
+  finding(
+      format::FindingKind::kIncomplete, call,
+      "between an array and the middle of a buffer: this runtime copies the buffer's beginning");
   return true;
 }
 

@@ -300,9 +300,8 @@ class HipDevice final : public Device {
 
   // A stream of its own that waits for none of the program's.
   bool have_stream() {
-    return stream_ != nullptr ||
-           real(kCall_hipStreamCreateWithFlags, &stream_,
-                static_cast<unsigned>(hipStreamNonBlocking)) == hipSuccess;
+    return stream_ != nullptr || real(kCall_hipStreamCreateWithFlags, &stream_,
+                                      static_cast<unsigned>(hipStreamNonBlocking)) == hipSuccess;
   }
 
   bool read_array_once(void* destination, const void* array, const format::ArrayShape& shape,

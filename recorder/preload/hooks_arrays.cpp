@@ -168,7 +168,8 @@ hipError_t whole_copy(int index, bool to_array, const void* array, size_t x, siz
   }
   const hipError_t result = call();
   if (result == hipSuccess)
-    recorder().note_incomplete(display_name(index), "an array that is not recorded, or not all of it");
+    recorder().note_incomplete(display_name(index),
+                               "an array that is not recorded, or not all of it");
   return result;
 }
 
@@ -214,8 +215,7 @@ bool raw_array_end(const void* array, ArrayPosition at, const RawCopy& raw, RawC
   side = MemorySide::kDevice;
   end.pitch_bytes = shape.row_bytes();
   end.slice_bytes = shape.slice_bytes();
-  end.address =
-      place.address + at.z * end.slice_bytes + at.y * end.pitch_bytes + at.x_bytes;
+  end.address = place.address + at.z * end.slice_bytes + at.y * end.pitch_bytes + at.x_bytes;
   return true;
 }
 
@@ -270,17 +270,15 @@ GFXGRAPH_HOOK hipError_t hipArrayDestroy(hipArray* array) {
 
 // ---- copies -------------------------------------------------------------------------------------
 
-#define GFXGRAPH_TO_ARRAY_PARAMETERS                                                          \
+#define GFXGRAPH_TO_ARRAY_PARAMETERS                                                         \
   hipArray *destination, size_t x, size_t y, const void *source, size_t pitch, size_t width, \
       size_t height, hipMemcpyKind kind
-#define GFXGRAPH_TO_ARRAY(name, key, ...)                                                     \
-  return array_copy(                                                                          \
-      kCall_##name, in_array(destination, x, y),                                  \
-      in_memory(source, pitch, source_side(kind)), width, height, key, \
-      [&] {                                                                                   \
-        return real(kCall_##name, destination, x, y, source, pitch, width, height,            \
-                    kind __VA_OPT__(, ) __VA_ARGS__);                                         \
-      })
+#define GFXGRAPH_TO_ARRAY(name, key, ...)                                                        \
+  return array_copy(kCall_##name, in_array(destination, x, y),                                   \
+                    in_memory(source, pitch, source_side(kind)), width, height, key, [&] {       \
+                      return real(kCall_##name, destination, x, y, source, pitch, width, height, \
+                                  kind __VA_OPT__(, ) __VA_ARGS__);                              \
+                    })
 
 GFXGRAPH_HOOK hipError_t hipMemcpy2DToArray(GFXGRAPH_TO_ARRAY_PARAMETERS) {
   GFXGRAPH_TO_ARRAY(hipMemcpy2DToArray, nullptr);
@@ -288,8 +286,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DToArray(GFXGRAPH_TO_ARRAY_PARAMETERS) {
 GFXGRAPH_HOOK hipError_t hipMemcpy2DToArray_spt(GFXGRAPH_TO_ARRAY_PARAMETERS) {
   GFXGRAPH_TO_ARRAY(hipMemcpy2DToArray_spt, per_thread_stream());
 }
-GFXGRAPH_HOOK hipError_t hipMemcpy2DToArrayAsync(GFXGRAPH_TO_ARRAY_PARAMETERS,
-                                                 hipStream_t stream) {
+GFXGRAPH_HOOK hipError_t hipMemcpy2DToArrayAsync(GFXGRAPH_TO_ARRAY_PARAMETERS, hipStream_t stream) {
   GFXGRAPH_TO_ARRAY(hipMemcpy2DToArrayAsync, stream_key(stream), stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy2DToArrayAsync_spt(GFXGRAPH_TO_ARRAY_PARAMETERS,
@@ -297,17 +294,15 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DToArrayAsync_spt(GFXGRAPH_TO_ARRAY_PARAMETER
   GFXGRAPH_TO_ARRAY(hipMemcpy2DToArrayAsync_spt, per_thread_key(stream), stream);
 }
 
-#define GFXGRAPH_FROM_ARRAY_PARAMETERS                                                  \
+#define GFXGRAPH_FROM_ARRAY_PARAMETERS                                                        \
   void *destination, size_t pitch, hipArray_const_t source, size_t x, size_t y, size_t width, \
       size_t height, hipMemcpyKind kind
-#define GFXGRAPH_FROM_ARRAY(name, key, ...)                                                     \
-  return array_copy(                                                                            \
-      kCall_##name,                                                                             \
-      in_memory(destination, pitch, destination_side(kind)),            \
-      in_array(source, x, y), width, height, key, [&] {                             \
-        return real(kCall_##name, destination, pitch, source, x, y, width, height,              \
-                    kind __VA_OPT__(, ) __VA_ARGS__);                                           \
-      })
+#define GFXGRAPH_FROM_ARRAY(name, key, ...)                                                      \
+  return array_copy(kCall_##name, in_memory(destination, pitch, destination_side(kind)),         \
+                    in_array(source, x, y), width, height, key, [&] {                            \
+                      return real(kCall_##name, destination, pitch, source, x, y, width, height, \
+                                  kind __VA_OPT__(, ) __VA_ARGS__);                              \
+                    })
 
 GFXGRAPH_HOOK hipError_t hipMemcpy2DFromArray(GFXGRAPH_FROM_ARRAY_PARAMETERS) {
   GFXGRAPH_FROM_ARRAY(hipMemcpy2DFromArray, nullptr);
@@ -326,16 +321,14 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DFromArrayAsync_spt(GFXGRAPH_FROM_ARRAY_PARAM
 
 GFXGRAPH_HOOK hipError_t hipMemcpyToArray(hipArray* destination, size_t x, size_t y,
                                           const void* source, size_t bytes, hipMemcpyKind kind) {
-  return whole_copy(kCall_hipMemcpyToArray, true, destination, x, y, source, bytes, kind, nullptr,
-                    [&] {
-                      return real(kCall_hipMemcpyToArray, destination, x, y, source, bytes, kind);
-                    });
+  return whole_copy(
+      kCall_hipMemcpyToArray, true, destination, x, y, source, bytes, kind, nullptr,
+      [&] { return real(kCall_hipMemcpyToArray, destination, x, y, source, bytes, kind); });
 }
 
-#define GFXGRAPH_WHOLE_FROM_ARRAY(name, key)                                               \
-  return whole_copy(kCall_##name, false, source, x, y, destination, bytes, kind, key, [&] { \
-    return real(kCall_##name, destination, source, x, y, bytes, kind);                     \
-  })
+#define GFXGRAPH_WHOLE_FROM_ARRAY(name, key)                                          \
+  return whole_copy(kCall_##name, false, source, x, y, destination, bytes, kind, key, \
+                    [&] { return real(kCall_##name, destination, source, x, y, bytes, kind); })
 
 GFXGRAPH_HOOK hipError_t hipMemcpyFromArray(void* destination, hipArray_const_t source, size_t x,
                                             size_t y, size_t bytes, hipMemcpyKind kind) {
@@ -350,51 +343,46 @@ GFXGRAPH_HOOK hipError_t hipMemcpyFromArray_spt(void* destination, hipArray_cons
 // In the first row.
 GFXGRAPH_HOOK hipError_t hipMemcpyAtoH(void* destination, hipArray* source, size_t at,
                                        size_t bytes) {
-  return array_copy(
-      kCall_hipMemcpyAtoH, in_memory(destination, 0, MemorySide::kHost),
-      in_array(source, at), bytes, 1, nullptr,
-      [&] { return real(kCall_hipMemcpyAtoH, destination, source, at, bytes); });
+  return array_copy(kCall_hipMemcpyAtoH, in_memory(destination, 0, MemorySide::kHost),
+                    in_array(source, at), bytes, 1, nullptr,
+                    [&] { return real(kCall_hipMemcpyAtoH, destination, source, at, bytes); });
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyAtoHAsync(void* destination, hipArray* source, size_t at,
                                             size_t bytes, hipStream_t stream) {
-  return array_copy(
-      kCall_hipMemcpyAtoHAsync, in_memory(destination, 0, MemorySide::kHost),
-      in_array(source, at), bytes, 1, stream_key(stream),
-      [&] { return real(kCall_hipMemcpyAtoHAsync, destination, source, at, bytes, stream); });
+  return array_copy(kCall_hipMemcpyAtoHAsync, in_memory(destination, 0, MemorySide::kHost),
+                    in_array(source, at), bytes, 1, stream_key(stream), [&] {
+                      return real(kCall_hipMemcpyAtoHAsync, destination, source, at, bytes, stream);
+                    });
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyHtoA(hipArray* destination, size_t at, const void* source,
                                        size_t bytes) {
-  return array_copy(
-      kCall_hipMemcpyHtoA, in_array(destination, at),
-      in_memory(source, 0, MemorySide::kHost), bytes, 1, nullptr,
-      [&] { return real(kCall_hipMemcpyHtoA, destination, at, source, bytes); });
+  return array_copy(kCall_hipMemcpyHtoA, in_array(destination, at),
+                    in_memory(source, 0, MemorySide::kHost), bytes, 1, nullptr,
+                    [&] { return real(kCall_hipMemcpyHtoA, destination, at, source, bytes); });
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyHtoAAsync(hipArray* destination, size_t at, const void* source,
                                             size_t bytes, hipStream_t stream) {
-  return array_copy(
-      kCall_hipMemcpyHtoAAsync, in_array(destination, at),
-      in_memory(source, 0, MemorySide::kHost), bytes, 1, stream_key(stream),
-      [&] { return real(kCall_hipMemcpyHtoAAsync, destination, at, source, bytes, stream); });
+  return array_copy(kCall_hipMemcpyHtoAAsync, in_array(destination, at),
+                    in_memory(source, 0, MemorySide::kHost), bytes, 1, stream_key(stream), [&] {
+                      return real(kCall_hipMemcpyHtoAAsync, destination, at, source, bytes, stream);
+                    });
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyAtoD(hipDeviceptr_t destination, hipArray* source, size_t at,
                                        size_t bytes) {
-  return array_copy(
-      kCall_hipMemcpyAtoD, in_memory(destination, 0, MemorySide::kDevice),
-      in_array(source, at), bytes, 1, nullptr,
-      [&] { return real(kCall_hipMemcpyAtoD, destination, source, at, bytes); });
+  return array_copy(kCall_hipMemcpyAtoD, in_memory(destination, 0, MemorySide::kDevice),
+                    in_array(source, at), bytes, 1, nullptr,
+                    [&] { return real(kCall_hipMemcpyAtoD, destination, source, at, bytes); });
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyDtoA(hipArray* destination, size_t at, hipDeviceptr_t source,
                                        size_t bytes) {
-  return array_copy(
-      kCall_hipMemcpyDtoA, in_array(destination, at),
-      in_memory(source, 0, MemorySide::kDevice), bytes, 1, nullptr,
-      [&] { return real(kCall_hipMemcpyDtoA, destination, at, source, bytes); });
+  return array_copy(kCall_hipMemcpyDtoA, in_array(destination, at),
+                    in_memory(source, 0, MemorySide::kDevice), bytes, 1, nullptr,
+                    [&] { return real(kCall_hipMemcpyDtoA, destination, at, source, bytes); });
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyAtoA(hipArray* destination, size_t to, hipArray* source,
                                        size_t from, size_t bytes) {
   return array_copy(
-      kCall_hipMemcpyAtoA, in_array(destination, to),
-      in_array(source, from), bytes, 1, nullptr,
+      kCall_hipMemcpyAtoA, in_array(destination, to), in_array(source, from), bytes, 1, nullptr,
       [&] { return real(kCall_hipMemcpyAtoA, destination, to, source, from, bytes); });
 }
 
@@ -458,30 +446,29 @@ GFXGRAPH_HOOK hipError_t hipDestroyTextureObject(hipTextureObject_t object) {
   return end_object(kCall_hipDestroyTextureObject, object);
 }
 
-GFXGRAPH_HOOK hipError_t gfxgraph_create_surface(hipSurfaceObject_t* object,
-                                                 const hipResourceDesc* resource)
-    __asm__("hipCreateSurfaceObject");
+GFXGRAPH_HOOK hipError_t gfxgraph_create_surface(
+    hipSurfaceObject_t* object, const hipResourceDesc* resource) __asm__("hipCreateSurfaceObject");
 GFXGRAPH_HOOK hipError_t gfxgraph_create_surface(hipSurfaceObject_t* object,
                                                  const hipResourceDesc* resource) {
   return surface_created(kCall_hipCreateSurfaceObject, object, resource);
 }
 // Exported with a C++ name by HIP 5.
-GFXGRAPH_HOOK hipError_t gfxgraph_create_surface_5(hipSurfaceObject_t* object,
-                                                   const hipResourceDesc* resource)
-    __asm__("_Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc");
+GFXGRAPH_HOOK hipError_t
+gfxgraph_create_surface_5(hipSurfaceObject_t* object, const hipResourceDesc* resource) __asm__(
+    "_Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc");
 GFXGRAPH_HOOK hipError_t gfxgraph_create_surface_5(hipSurfaceObject_t* object,
                                                    const hipResourceDesc* resource) {
-  return surface_created(
-      kCall__Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc, object, resource);
+  return surface_created(kCall__Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc,
+                         object, resource);
 }
 
-GFXGRAPH_HOOK hipError_t gfxgraph_destroy_surface(hipSurfaceObject_t object)
-    __asm__("hipDestroySurfaceObject");
+GFXGRAPH_HOOK hipError_t
+gfxgraph_destroy_surface(hipSurfaceObject_t object) __asm__("hipDestroySurfaceObject");
 GFXGRAPH_HOOK hipError_t gfxgraph_destroy_surface(hipSurfaceObject_t object) {
   return end_object(kCall_hipDestroySurfaceObject, object);
 }
-GFXGRAPH_HOOK hipError_t gfxgraph_destroy_surface_5(hipSurfaceObject_t object)
-    __asm__("_Z23hipDestroySurfaceObjectP13__hip_surface");
+GFXGRAPH_HOOK hipError_t gfxgraph_destroy_surface_5(hipSurfaceObject_t object) __asm__(
+    "_Z23hipDestroySurfaceObjectP13__hip_surface");
 GFXGRAPH_HOOK hipError_t gfxgraph_destroy_surface_5(hipSurfaceObject_t object) {
   return end_object(kCall__Z23hipDestroySurfaceObjectP13__hip_surface, object);
 }

@@ -38,21 +38,20 @@ bool raw_end(const DriverEnd& given, const RawCopy& raw, RawCopyEnd& end, Memory
   end.slice_bytes = end.pitch_bytes * (given.height == 0 ? raw.height : given.height);
   const void* const memory = given.device != nullptr ? given.device : given.host;
   if (given.other_array != nullptr) end.pointer = address_of(memory);
-  end.address = address_of(memory) +
-                given.z * end.slice_bytes + given.y * end.pitch_bytes + given.x;
+  end.address =
+      address_of(memory) + given.z * end.slice_bytes + given.y * end.pitch_bytes + given.x;
   return true;
 }
 
 bool raw_copy_driver_2d(const hip_Memcpy2D& params, RawCopy& raw) {
   raw.width_bytes = params.WidthInBytes;
   raw.height = params.Height;
-  const bool known =
-      raw_end({params.srcHost, params.srcDevice, params.srcArray, params.srcPitch, 0,
-               params.srcXInBytes, params.srcY, 0, params.dstArray},
-              raw, raw.source, raw.source_side) &&
-      raw_end({params.dstHost, params.dstDevice, params.dstArray, params.dstPitch, 0,
-               params.dstXInBytes, params.dstY, 0, params.srcArray},
-              raw, raw.destination, raw.destination_side);
+  const bool known = raw_end({params.srcHost, params.srcDevice, params.srcArray, params.srcPitch, 0,
+                              params.srcXInBytes, params.srcY, 0, params.dstArray},
+                             raw, raw.source, raw.source_side) &&
+                     raw_end({params.dstHost, params.dstDevice, params.dstArray, params.dstPitch, 0,
+                              params.dstXInBytes, params.dstY, 0, params.srcArray},
+                             raw, raw.destination, raw.destination_side);
   if (params.srcArray == nullptr) raw.source.slice_bytes = 0;
   if (params.dstArray == nullptr) raw.destination.slice_bytes = 0;
   return known;
@@ -139,8 +138,8 @@ hipError_t copy_or_refuse(int index, Build&& build, Handle stream, Call&& call,
   }
   const hipError_t result = call();
   if (result == hipSuccess)
-    recorder().note_incomplete(
-        display_name(index), "an array that is not recorded, or two pointers for one end");
+    recorder().note_incomplete(display_name(index),
+                               "an array that is not recorded, or two pointers for one end");
   return result;
 }
 
@@ -214,8 +213,8 @@ bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {
   raw.destination_side = destination_side(params.kind);
   if (params.srcArray != nullptr || params.dstArray != nullptr) {
     // Widths are texels then, and so is the place in an array.
-    const uint64_t texel = texel_bytes(params.srcArray != nullptr ? params.srcArray
-                                                                  : params.dstArray);
+    const uint64_t texel =
+        texel_bytes(params.srcArray != nullptr ? params.srcArray : params.dstArray);
     raw.width_bytes *= texel;
     if ((params.srcArray != nullptr && params.srcPtr.ptr != nullptr) ||
         (params.dstArray != nullptr && params.dstPtr.ptr != nullptr)) {
@@ -225,7 +224,8 @@ bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {
   const auto place = [&params](const hipPitchedPtr& base, const hipPos& at, RawCopyEnd& end) {
     end.pitch_bytes = base.pitch;
     end.slice_bytes = base.pitch * base.ysize;
-    if (params.srcArray != nullptr || params.dstArray != nullptr) end.pointer = address_of(base.ptr);
+    if (params.srcArray != nullptr || params.dstArray != nullptr)
+      end.pointer = address_of(base.ptr);
     end.address = address_of(base.ptr) + at.z * end.slice_bytes + at.y * base.pitch + at.x;
   };
   const auto place_in_array = [&](const hipArray* array, const hipPos& at, RawCopyEnd& end,
@@ -339,10 +339,10 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DAsync_spt(GFXGRAPH_COPY_2D_PARAMETERS, hipSt
   GFXGRAPH_COPY_2D(hipMemcpy2DAsync_spt, per_thread_key(stream), stream);
 }
 
-#define GFXGRAPH_COPY_PARAMS(name, build, key, ...)                \
-  return copy_or_refuse(                                                                     \
-      kCall_##name, [&](RawCopy& raw) { return params != nullptr && build(*params, raw); }, \
-      key, [&] { return real(kCall_##name, params __VA_OPT__(, ) __VA_ARGS__); })
+#define GFXGRAPH_COPY_PARAMS(name, build, key, ...)                                              \
+  return copy_or_refuse(                                                                         \
+      kCall_##name, [&](RawCopy& raw) { return params != nullptr && build(*params, raw); }, key, \
+      [&] { return real(kCall_##name, params __VA_OPT__(, ) __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemcpyParam2D(const hip_Memcpy2D* params) {
   GFXGRAPH_COPY_PARAMS(hipMemcpyParam2D, raw_copy_driver_2d, nullptr);

@@ -180,8 +180,8 @@ RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** param
 // hooks_copy.cpp: 5 for HIP 5.2.3; 0 where the runtime does not tell.
 int runtime_major() noexcept;
 
-// hooks_arrays.cpp: the end of a copy whose extent `raw` has, at `at.x` bytes, rows and slices in an
-// array. False: the array is unknown, or the copy does not lie inside of it.
+// hooks_arrays.cpp: the end of a copy whose extent `raw` has, at `at.x` bytes, rows and slices in
+// an array. False: the array is unknown, or the copy does not lie inside of it.
 struct ArrayPosition {
   uint64_t x_bytes = 0, y = 0, z = 0;
 };
