@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -63,6 +64,8 @@ class Checker {
   struct Allocation {
     uint64_t limit_bytes = 0;  // the larger of requested and mapped
     bool ended = false;
+    std::shared_ptr<const ArrayShape> array = nullptr;  // null: no array
+    bool object = false;                                // a texture or surface
   };
   struct Box {  // a row-wise range: of a copy or a memset
     uint64_t offset_bytes, pitch_bytes, slice_bytes, width_bytes, height, depth;
@@ -80,6 +83,17 @@ class Checker {
   Result<uint64_t> allocation_limit(AllocationId id, const char* what) const;
   Result<void> check(const Copy& copy) const;
   Result<void> check(const Memset& memset) const;
+
+  // check_images.cpp
+  Result<void> check_image(const AllocationBegin& begin) const;
+  Result<void> check_array(const AllocationBegin& begin) const;
+  Result<void> check_object(const AllocationBegin& begin) const;
+  Result<void> check_array_box(const ArrayShape& array, const Box& box, const char* what) const;
+  Result<void> check_copy_end(const Copy& copy, const CopyEnd& end, const char* what) const;
+  // Fails for an array, texture or surface.
+  Result<void> check_memory(AllocationId id, const char* what) const;
+  // Of a relocation whose allocation has begun.
+  Result<void> check_target(const Relocation& relocation, const char* what) const;
 
   // check_events.cpp
   Result<void> check(const Launch& launch) const;

@@ -83,16 +83,18 @@ class EventChecker {
     }
     GFXGRAPH_TRY(state_.check_device(action.device, "allocation begin"));
     GFXGRAPH_TRY(check_global(action));
+    GFXGRAPH_TRY(state_.check_image(action));
     GFXGRAPH_TRY(check_name(action.name, "allocation begin"));
     GFXGRAPH_TRY(check_maker(action));
     GFXGRAPH_TRY(state_.check_stream(action.stream, "allocation begin"));
+    const Checker::Allocation entry{limit, false, action.array, action.object != nullptr};
     if (action.initial.unwritten) {
       GFXGRAPH_TRY(state_.check_unwritten(action));
-      state_.allocations_.emplace(action.id, Checker::Allocation{limit, false});
+      state_.allocations_.emplace(action.id, entry);
       return {};
     }
     // The initial bytes may hold the allocation's own address: a list that points to itself.
-    state_.allocations_.emplace(action.id, Checker::Allocation{limit, false});
+    state_.allocations_.emplace(action.id, entry);
     Result<void> content = state_.check_content(action.initial, "allocation begin: initial");
     if (!content) state_.allocations_.erase(action.id);
     return content;
@@ -110,6 +112,8 @@ class EventChecker {
                               action.post.size_bytes, found->second.limit_bytes));
     }
     GFXGRAPH_TRY(state_.check_stream(action.stream, "allocation end"));
+    if (found->second.object && (action.post.stored || action.post.hash))
+      return fail(Status::kCorrupt, "allocation end: a texture or surface with a post-state");
     GFXGRAPH_TRY(state_.check_content(action.post, "allocation end: post"));
     if (action.gone && (action.post.stored || action.post.hash)) {
       return fail(Status::kCorrupt, "allocation end: has a post-state but is said to be gone");
@@ -119,6 +123,7 @@ class EventChecker {
   }
 
   Result<void> operator()(const HostWrite& action) {
+    GFXGRAPH_TRY(state_.check_memory(action.allocation, "host write"));
     GFXGRAPH_TRY(state_.check_range(action.allocation, action.offset_bytes,
                                     action.content.size_bytes, "host write"));
     return state_.check_content(action.content, "host write");

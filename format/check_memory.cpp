@@ -78,6 +78,7 @@ Result<void> Checker::check_relocations(const std::vector<Relocation>& relocatio
     }
     from = relocation.offset_bytes + kPointerBytes;
     GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t limit, allocation_limit(relocation.allocation, what));
+    GFXGRAPH_TRY(check_target(relocation, what));
     const bool inside = static_cast<uint64_t>(relocation.addend) <= limit;
     if (relocation.outside && inside) {
       return fail(
@@ -144,10 +145,7 @@ Result<void> Checker::check(const Copy& copy) const {
   for (const auto& [end, what] : {std::pair{&copy.destination, "copy: destination"},
                                   std::pair{&copy.source, "copy: source"}}) {
     if (end->allocation == 0) continue;
-    GFXGRAPH_TRY(check_box(end->allocation,
-                           {end->offset_bytes, end->pitch_bytes, end->slice_bytes, copy.width_bytes,
-                            copy.height, copy.depth},
-                           what));
+    GFXGRAPH_TRY(check_copy_end(copy, *end, what));
   }
   const uint64_t source_bytes = copy.source.allocation == 0 ? *bytes : 0;
   if (copy.host_source.size_bytes != source_bytes) {
@@ -178,6 +176,7 @@ Result<void> Checker::check(const Memset& memset) const {
   }
   const std::optional<uint64_t> width = checked_mul<uint64_t>(memset.width_elements, element);
   if (!width) return fail(Status::kCorrupt, "memset: its size overflows");
+  GFXGRAPH_TRY(check_memory(memset.allocation, "memset"));
   GFXGRAPH_TRY(check_box(memset.allocation,
                          {memset.offset_bytes, memset.pitch_bytes, memset.slice_bytes, *width,
                           memset.height, memset.depth},

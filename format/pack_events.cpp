@@ -16,6 +16,9 @@ Offset<fbs::AllocationBegin> pack_action(Builder& builder, const AllocationBegin
   const auto symbol = pack_text(builder, action.symbol);
   const auto initial = pack_content(builder, action.initial);
   const auto name = pack_text(builder, action.name);
+  const auto array = action.array ? pack_array(builder, *action.array) : Offset<fbs::ArrayShape>();
+  const auto object =
+      action.object ? pack_object(builder, *action.object) : Offset<fbs::ImageObject>();
   fbs::AllocationBeginBuilder table(builder);
   table.add_id(action.id);
   table.add_kind(static_cast<fbs::AllocationKind>(action.kind));
@@ -32,6 +35,8 @@ Offset<fbs::AllocationBegin> pack_action(Builder& builder, const AllocationBegin
   table.add_site(action.site);
   table.add_site_ordinal(action.site_ordinal);
   table.add_device(action.device);
+  if (action.array) table.add_array(array);
+  if (action.object) table.add_object(object);
   return table.Finish();
 }
 

@@ -31,6 +31,9 @@ Offset<flatbuffers::String> pack_text(Builder& builder, const std::string& text)
 Offset<fbs::Relocations> pack_relocations(Builder& builder,
                                           const std::vector<Relocation>& relocations);
 Offset<fbs::Content> pack_content(Builder& builder, const Content& content);
+// images.cpp
+Offset<fbs::ArrayShape> pack_array(Builder& builder, const ArrayShape& array);
+Offset<fbs::ImageObject> pack_object(Builder& builder, const ImageObject& object);
 
 Offset<fbs::Launch> pack_action(Builder& builder, const Launch& action);
 Offset<fbs::Copy> pack_action(Builder& builder, const Copy& action);

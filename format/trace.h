@@ -10,6 +10,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -98,7 +99,15 @@ enum class AllocationKind : uint8_t {
   kHostRegistered = 3,  // hipHostRegister: the program's own memory
   kStreamOrdered = 4,   // hipMallocAsync
   kModuleGlobal = 5,    // a __device__ or __constant__ variable
+  kArray = 6,           // hipMallocArray, hipArray3DCreate, ...: no pointer leads into it
+  kTexture = 7,         // hipCreateTextureObject, hipTexObjectCreate: what the handle points to
+  kSurface = 8,         // hipCreateSurfaceObject, likewise
 };
+
+// Handles of textures and surfaces: objects of the runtime, without contents of the program.
+constexpr bool is_image_object(AllocationKind kind) noexcept {
+  return kind == AllocationKind::kTexture || kind == AllocationKind::kSurface;
+}
 
 // "device", "host_pinned": as tools, findings and JSON name it.
 constexpr const char* allocation_kind_name(AllocationKind kind) noexcept {
@@ -109,9 +118,75 @@ constexpr const char* allocation_kind_name(AllocationKind kind) noexcept {
     case AllocationKind::kHostRegistered: return "host_registered";
     case AllocationKind::kStreamOrdered: return "stream_ordered";
     case AllocationKind::kModuleGlobal: return "module_global";
+    case AllocationKind::kArray: return "array";
+    case AllocationKind::kTexture: return "texture";
+    case AllocationKind::kSurface: return "surface";
   }
   return "unknown";
 }
+
+// ---- images -------------------------------------------------------------------------------------
+
+// As in HIP. Append only.
+enum class TexelKind : uint8_t { kSigned = 0, kUnsigned = 1, kFloat = 2 };
+
+struct TexelFormat {
+  std::array<uint8_t, 4> bits = {0, 0, 0, 0};  // of x, y, z, w; 0: it has no such component
+  TexelKind kind = TexelKind::kUnsigned;
+  bool operator==(const TexelFormat&) const = default;
+  // Of 1, 2 or 4 components of 8, 16 or 32 bits, all alike: what arrays have. A power of two.
+  bool valid() const noexcept;
+  uint32_t bytes() const noexcept { return (uint32_t{bits[0]} + bits[1] + bits[2] + bits[3]) / 8; }
+};
+
+// An array. Its contents, and the places of copies in it, are in linear order: rows of texels
+// follow each other, and so do slices (of depth, or layers), however the device has them.
+struct ArrayShape {
+  uint32_t width = 0;   // texels
+  uint32_t height = 0;  // 0: one row
+  uint32_t depth = 0;   // 0: one slice
+  TexelFormat format;
+  uint32_t flags = 0;  // hipArrayLayered, hipArraySurfaceLoadStore, ...
+
+  uint64_t row_bytes() const noexcept { return uint64_t{width} * format.bytes(); }
+  uint64_t rows() const noexcept { return height == 0 ? 1 : height; }
+  uint64_t slices() const noexcept { return depth == 0 ? 1 : depth; }
+  uint64_t slice_bytes() const noexcept { return row_bytes() * rows(); }
+};
+
+// Bytes that kernels read at a handle: the image's descriptor, and of a texture the sampler's.
+inline constexpr uint64_t kTextureBytes = 80;
+inline constexpr uint64_t kSurfaceBytes = 48;
+
+// Append only.
+enum class ImageResource : uint8_t { kArray = 0, kLinear = 1, kPitched = 2 };
+
+// What a texture or surface was made of. Numbers without a name here are those of HIP.
+struct ImageObject {
+  ImageResource resource = ImageResource::kArray;
+  AllocationId allocation = 0;  // an array, or memory
+  // Of memory.
+  uint64_t offset_bytes = 0;
+  TexelFormat format;
+  uint64_t size_bytes = 0;         // kLinear
+  uint64_t width = 0, height = 0;  // kPitched; texels
+  uint64_t pitch_bytes = 0;        // kPitched
+  // Of a texture (hipTextureDesc).
+  std::array<uint8_t, 3> address_mode = {0, 0, 0};
+  uint8_t filter = 0;
+  uint8_t read_mode = 0;
+  uint8_t srgb = 0;
+  uint8_t normalized = 0;
+  uint8_t mip_filter = 0;
+  uint32_t max_anisotropy = 0;
+  std::array<float, 4> border = {0, 0, 0, 0};
+  float mip_bias = 0, mip_least = 0, mip_most = 0;
+  // Its view (hipResourceViewDesc), if it has one.
+  bool has_view = false;
+  uint32_t view_format = 0;
+  uint64_t view_width = 0, view_height = 0, view_depth = 0;
+  uint32_t first_level = 0, last_level = 0, first_layer = 0, last_layer = 0;
+};
 
 // Where a relocation's knowledge comes from, best first (architecture.md, "Pointers"). Append only.
 enum class RelocationSource : uint8_t {
@@ -184,6 +259,8 @@ struct AllocationBegin {
   SiteId site = 0;                // of the call that made it; 0: unknown
   uint32_t site_ordinal = 0;      // how many allocations that site made before, recorded or not
   DeviceNumber device = 0;        // whose memory it is
+  std::shared_ptr<const ArrayShape> array = nullptr;    // kArray
+  std::shared_ptr<const ImageObject> object = nullptr;  // kTexture, kSurface
 };
 
 // The end of its life; `freed` false: of what the trace, or a recorded range, says of it.

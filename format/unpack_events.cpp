@@ -6,7 +6,7 @@ namespace {
 AllocationBegin unpack(Unpacker& unpacker, const fbs::AllocationBegin& from) {
   AllocationBegin to;
   to.id = from.id();
-  to.kind = unpacker.member(static_cast<uint8_t>(from.kind()), AllocationKind::kModuleGlobal,
+  to.kind = unpacker.member(static_cast<uint8_t>(from.kind()), AllocationKind::kSurface,
                             "allocation kind");
   to.recorded_address = from.recorded_address();
   to.host_address = from.host_address();
@@ -21,6 +21,8 @@ AllocationBegin unpack(Unpacker& unpacker, const fbs::AllocationBegin& from) {
   to.site = from.site();
   to.site_ordinal = from.site_ordinal();
   to.device = from.device();
+  if (from.array() != nullptr) to.array = unpacker.array(*from.array());
+  if (from.object() != nullptr) to.object = unpacker.object(*from.object());
   return to;
 }
 

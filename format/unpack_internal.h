@@ -4,6 +4,7 @@
 #include <flatbuffers/flatbuffers.h>
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,10 @@ class Unpacker {
   std::vector<Relocation> relocations(const fbs::Relocations* from);
   Content content(const fbs::Content* from);
   CopyEnd copy_end(const fbs::CopyEnd* from, const char* what);
+  // images.cpp
+  TexelFormat texel_format(const fbs::TexelFormat* from, const char* what);
+  std::shared_ptr<const ArrayShape> array(const fbs::ArrayShape& from);
+  std::shared_ptr<const ImageObject> object(const fbs::ImageObject& from);
 
   Launch action(const fbs::Launch& from);
   Copy action(const fbs::Copy& from);

@@ -18,6 +18,7 @@
 #include "lanecheck/device_memory.h"
 #include "lanecheck/grouping.h"
 #include "lanecheck/host_services.h"
+#include "lanecheck/image_use.h"
 #include "lanecheck/init_check.h"
 #include "lanecheck/init_events.h"
 #include "lanecheck/kernel_fault.h"
@@ -196,6 +197,7 @@ class TraceCheck {
   template <typename Action>
   Result<void> apply(const Action& action) {
     if constexpr (requires { events_.apply(action); }) {
+      if constexpr (requires { images_.see(action); }) images_.see(action);
       if constexpr (std::is_same_v<Action, format::HostWrite>) GFXGRAPH_TRY(tell_race(action));
       GFXGRAPH_TRY(events_.apply(action));
       return tell(action);
@@ -224,6 +226,7 @@ class TraceCheck {
   }
   bool deep() const { return analysis_ != nullptr || race_ != nullptr || init_ != nullptr; }
   Result<void> apply(const format::AllocationBegin& allocation) {
+    images_.see(allocation);
     if (allocation.kind != format::AllocationKind::kModuleGlobal) {
       GFXGRAPH_TRY(events_.apply(allocation));
       if (race_events_) race_events_->apply(allocation);
@@ -295,6 +298,8 @@ class TraceCheck {
     const codeobj::Kernel* const found = launched.kernel;
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchShape shape, launch_shape(launch));
     GFXGRAPH_TRY(can_run(shape));
+    if (std::optional<std::string> why = images_.refuses(launch))
+      return fail(Status::kUnsupported, *std::move(why));
     GFXGRAPH_ASSIGN_OR_RETURN(const emulator::Dispatch dispatch,
                               frame_.fill(index, launch, kernel, shape, code, *found, &services_));
 
@@ -485,6 +490,7 @@ class TraceCheck {
   Sites sites_;
   HostServices services_;
   WaitCheck waits_;
+  ImageUse images_;
   std::unique_ptr<RaceCheck> race_;  // null: not asked for
   std::optional<RaceEvents> race_events_;
   std::unique_ptr<InitCheck> init_;  // null: not asked for

@@ -50,11 +50,13 @@ Result<void> TraceRun::apply(const format::GraphNode& node) {
 
 template <typename Action>
 Result<void> TraceRun::carry_out(const Action& action) {
+  if constexpr (requires { images_.see(action); }) images_.see(action);
   if constexpr (requires { events_.apply(action); }) return events_.apply(action);
   return {};  // streams, events, markers: the order of the events is a valid order
 }
 
 Result<void> TraceRun::carry_out(const format::AllocationBegin& begin) {
+  images_.see(begin);
   if (begin.initial.unwritten) unwritten_.insert(begin.id);
   if (begin.kind != format::AllocationKind::kModuleGlobal) return events_.apply(begin);
   format::AllocationBegin placed = begin;
@@ -73,6 +75,7 @@ Result<void> TraceRun::carry_out(const format::AllocationBegin& begin) {
 }
 
 Result<void> TraceRun::carry_out(const format::Copy& copy) {
+  images_.see(copy);
   const bool linear = copy.height == 1 && copy.depth == 1;
   const format::BlobId hash = copy.host_result.hash ? copy.host_result.hash : copy.host_result.blob;
   if (copy.destination.allocation == 0 && copy.source.allocation != 0 && linear && hash &&
@@ -121,6 +124,8 @@ Result<void> TraceRun::carry_out(const format::Launch& launch) {
   const uint64_t index = launches_++;
   const format::Kernel& kernel = trace_.kernels()[launch.kernel - 1];
   const auto run = [&]() -> Result<void> {
+    if (std::optional<std::string> why = images_.refuses(launch))
+      return fail(Status::kUnsupported, *std::move(why));
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchCode code, find_launch_code(code_, kernel));
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchShape shape, launch_shape(launch));
     GFXGRAPH_ASSIGN_OR_RETURN(

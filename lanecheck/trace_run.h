@@ -14,6 +14,7 @@
 #include "format/reader.h"
 #include "lanecheck/budget.h"
 #include "lanecheck/device_memory.h"
+#include "lanecheck/image_use.h"
 #include "lanecheck/launch_frame.h"
 #include "lanecheck/loaded_code.h"
 #include "lanecheck/replay_memory.h"
@@ -71,6 +72,7 @@ class TraceRun {
   std::unique_ptr<emulator::Engine> engine_;
   std::vector<LoadedCode> code_;
   LaunchFrame frame_;
+  ImageUse images_;
   std::unordered_set<format::AllocationId> unwritten_;  // no content when they began
   uint64_t sequence_ = 0;
   uint64_t launches_ = 0;

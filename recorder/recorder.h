@@ -34,6 +34,7 @@
 #include "recorder/core.h"
 #include "recorder/device.h"
 #include "recorder/model/allocations.h"
+#include "recorder/model/array_places.h"
 #include "recorder/model/code.h"
 #include "recorder/model/device_work.h"
 #include "recorder/model/events.h"
@@ -98,6 +99,25 @@ class Recorder final : private Guard::Owner {
   std::vector<Freeing> unmapping(uint64_t address, uint64_t size_bytes) noexcept;
   void unmapped(uint64_t address, uint64_t size_bytes, std::vector<Freeing>&& buffers,
                 bool success) noexcept;
+  // Arrays, textures and surfaces (recorder_arrays.cpp). After the real calls, which succeeded.
+  void array_created(Handle array, const format::ArrayShape& shape, std::string_view call) noexcept;
+  struct ArrayPlace {
+    uint64_t address = 0;  // of its first byte, for RawCopyEnd
+    std::shared_ptr<const format::ArrayShape> shape;
+  };
+  bool find_array(Handle array, ArrayPlace& place) noexcept;
+  // Before its end: the runtime may give the handle to another one. Returns its address for
+  // freeing(), 0 if it is not known; array_stays() if the real call fails.
+  uint64_t array_leaves(Handle array) noexcept;
+  void array_stays(Handle array, uint64_t address) noexcept;
+  struct NewImage {
+    format::AllocationKind kind = format::AllocationKind::kTexture;  // or kSurface
+    uint64_t handle = 0;
+    format::ImageObject object;  // without allocation and offset
+    Handle array = nullptr;
+    uint64_t address = 0;  // or that of the memory
+  };
+  void image_created(const NewImage& image, std::string_view call) noexcept;
   // Of the allocation that holds the pointer (recorder_names.cpp).
   void name_memory(const void* pointer, const char* name) noexcept;
 
@@ -270,6 +290,7 @@ class Recorder final : private Guard::Owner {
   Report report_;
 
   MappedMemory mapped_;
+  ArrayPlaces arrays_;
 
   // The parts, each behind those that it knows, but for the references that point ahead: contents
   // lead to more contents, by the code that variables belong to and by what the host wrote.

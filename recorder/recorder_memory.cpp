@@ -234,6 +234,7 @@ void Recorder::resetting() noexcept {
       runs_.unwatch(*allocation);
       allocations_.forget_id(*allocation);
     }
+    arrays_.clear();
     code_.forget_found();
     const LaunchLanes::Alone alone(journal_.lanes());
     events_.streams().clear();

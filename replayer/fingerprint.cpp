@@ -56,6 +56,7 @@ Result<std::vector<format::BlobId>> fingerprint(const Instance& instance) {
   for (size_t i = 0; i < hashes.size(); ++i) {
     const auto id = static_cast<format::AllocationId>(i + 1);
     if (!instance.memory().exists(id)) continue;
+    if (instance.program().allocations()[i].begin->object) continue;  // no contents
     bytes.resize(instance.memory().size(id));
     GFXGRAPH_TRY(instance.memory().read(id, 0, bytes));
     to_recorded_addresses(bytes, ranges);

@@ -192,7 +192,7 @@ hip::Error GraphNodes::add_copy(hip::GraphNode& node, hip::Graph graph,
                                                    dependencies.size(), copy.destination,
                                                    copy.source, copy.width, copy.kind);
   }
-  const hip::Memcpy3dParams parameters = copy.parameters();
+  const hip::Memcpy3dParams parameters = copy.parameters(instance_.hip());
   return instance_.hip().hipGraphAddMemcpyNode(&node, graph, dependencies.data(),
                                                dependencies.size(), &parameters);
 }

@@ -70,6 +70,8 @@ class Words {
                                 copy.source_pitch, copy.destination_slice, copy.source_slice}) {
       add(size);
     }
+    add(copy.destination_array);
+    add(copy.source_array);
     add(copy.kind);
     add(copy.streamed);  // each one is unique
   }

@@ -107,6 +107,42 @@ struct Memcpy3dParams {
   Extent extent;
   int kind = kCopyDefault;
 };
+// hipChannelFormatDesc, hipResourceDesc, hipTextureDesc, hipResourceViewDesc (texture_types.h,
+// driver_types.h). hipArrayLayered, hipResourceTypeArray, ...: as recorded.
+struct ChannelFormat {
+  int x = 0, y = 0, z = 0, w = 0;  // bits
+  int kind = 0;                    // 0: signed, 1: unsigned, 2: float
+};
+struct ResourceDescriptor {
+  static constexpr int kArray = 0, kLinear = 2, kPitched = 3;
+  int type = kArray;
+  void* pointer = nullptr;  // the array's or the memory's
+  ChannelFormat format;     // of memory
+  // kLinear: its bytes; kPitched: its texels in a row.
+  size_t size = 0;
+  size_t height = 0;       // kPitched
+  size_t pitch_bytes = 0;  // kPitched
+};
+static_assert(sizeof(ResourceDescriptor) == 64 && offsetof(ResourceDescriptor, format) == 16 &&
+              offsetof(ResourceDescriptor, size) == 40);
+struct TextureDescriptor {
+  int address_mode[3] = {0, 0, 0};
+  int filter = 0;
+  int read_mode = 0;
+  int srgb = 0;
+  float border[4] = {0, 0, 0, 0};
+  int normalized = 0;
+  unsigned max_anisotropy = 0;
+  int mip_filter = 0;
+  float mip_bias = 0, mip_least = 0, mip_most = 0;
+};
+static_assert(sizeof(TextureDescriptor) == 64 && offsetof(TextureDescriptor, normalized) == 40);
+struct ResourceView {
+  int format = 0;
+  size_t width = 0, height = 0, depth = 0;
+  unsigned first_level = 0, last_level = 0, first_layer = 0, last_layer = 0;
+};
+static_assert(sizeof(ResourceView) == 48);
 static_assert(sizeof(Memcpy3dParams) == 160 && offsetof(Memcpy3dParams, destination) == 96 &&
               offsetof(Memcpy3dParams, kind) == 152);
 

@@ -87,6 +87,12 @@ Result<std::shared_ptr<const HipLibrary>> HipLibrary::load(int recorded_version,
              "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_"
              "P11ihipEvent_tS6_j"));
   }
+  if (table.hipCreateSurfaceObject == nullptr) {
+    table.hipCreateSurfaceObject = reinterpret_cast<decltype(table.hipCreateSurfaceObject)>(
+        find(opened.handle, "_Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc"));
+    table.hipDestroySurfaceObject = reinterpret_cast<decltype(table.hipDestroySurfaceObject)>(
+        find(opened.handle, "_Z23hipDestroySurfaceObjectP13__hip_surface"));
+  }
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<HipLibrary> library,
                             make(table, library_path(opened.handle, opened.name)));
   library->lookup_ = find;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "format/image_boxes.h"
 #include "replayer/executor.h"
 #include "replayer/relocated_content.h"
 
@@ -40,6 +41,45 @@ hip::Memcpy3dParams PreparedCopy::parameters() const {
   result.source = {const_cast<uint8_t*>(source), source_pitch, width, source_slice / source_pitch};
   result.extent = {width, height, depth};
   result.kind = kind;
+  if (!in_array()) return result;
+  // Widths and places in arrays count texels.
+  result.extent.width = width / shape->format.bytes();
+  const auto place = [](const format::ArrayShape& array, const uint8_t* pointer) {
+    const format::ArrayBox box =
+        format::array_place(array, reinterpret_cast<uint64_t>(pointer) - kArrayBase);
+    return hip::Position{box.x, box.y, box.z};
+  };
+  if (destination_array != nullptr) {
+    result.destination_array = destination_array;
+    result.destination = {};
+    result.destination_position = place(*shape, destination);
+  }
+  if (source_array != nullptr) {
+    result.source_array = source_array;
+    result.source = {};
+    result.source_position = place(*source_shape, source);
+  }
+  return result;
+}
+
+// kArrayCopyFromBeginning: the pointer must be that of the allocation, and the rest a position.
+hip::Memcpy3dParams PreparedCopy::parameters(const HipTable& hip) const noexcept {
+  hip::Memcpy3dParams result = parameters();
+  if (!in_array() || hip.hipMemGetAddressRange == nullptr) return result;
+  const auto split = [&](hip::PitchedPointer& memory, hip::Position& position) {
+    void* base = nullptr;
+    size_t size = 0;
+    if (memory.pointer == nullptr) return;
+    if (hip.hipMemGetAddressRange(&base, &size, memory.pointer) != hip::kSuccess) {
+      hip.hipGetLastError();  // memory that HIP does not know
+      return;
+    }
+    position.x =
+        static_cast<size_t>(static_cast<uint8_t*>(memory.pointer) - static_cast<uint8_t*>(base));
+    memory.pointer = base;
+  };
+  split(result.source, result.source_position);
+  split(result.destination, result.destination_position);
   return result;
 }
 
@@ -196,12 +236,24 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation) 
                            uint64_t& slice) -> uint8_t* {
     pitch = end.allocation == 0 || end.pitch_bytes == 0 ? recorded.width_bytes : end.pitch_bytes;
     slice = end.allocation == 0 || end.slice_bytes == 0 ? pitch * recorded.height : end.slice_bytes;
+    if (end.allocation != 0 && memory().array(end.allocation) != nullptr)
+      return reinterpret_cast<uint8_t*>(PreparedCopy::kArrayBase + end.offset_bytes);
     if (end.allocation != 0) return memory().device_pointer(end.allocation) + end.offset_bytes;
     return stage(recorded, copy);
   };
   copy.destination = resolve(recorded.destination, copy.destination_pitch, copy.destination_slice);
   uint8_t* const source = resolve(recorded.source, copy.source_pitch, copy.source_slice);
   copy.source = source;
+  const auto array_of = [&](const format::CopyEnd& end) -> const format::ArrayShape* {
+    return end.allocation == 0 ? nullptr
+                               : program_->allocations()[end.allocation - 1].begin->array.get();
+  };
+  copy.shape = array_of(recorded.destination);
+  if (copy.shape != nullptr)
+    copy.destination_array = memory().array(recorded.destination.allocation);
+  copy.source_shape = array_of(recorded.source);
+  if (copy.source_shape != nullptr) copy.source_array = memory().array(recorded.source.allocation);
+  if (copy.shape == nullptr) copy.shape = copy.source_shape;
   operations_.back().streamed = copy.streamed != 0;
   if (recorded.depth > 1 && packed != 0 &&
       (copy.destination_slice % copy.destination_pitch != 0 ||
@@ -239,6 +291,9 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation) 
   } else if (!host_kind(*program_, recorded.source.allocation) &&
              !host_kind(*program_, recorded.destination.allocation)) {
     copy.kind = hip::kDeviceToDevice;
+  } else if (copy.in_array()) {
+    const bool from_host = host_kind(*program_, recorded.source.allocation);
+    copy.kind = from_host ? hip::kHostToDevice : hip::kDeviceToHost;
   } else if (!copy.linear() && library().avoids(HipQuirk::kPitchedCopyNeedsItsKind)) {
     const bool from_pinned = pinned(*program_, recorded.source.allocation);
     const bool to_pinned = pinned(*program_, recorded.destination.allocation);
@@ -379,11 +434,11 @@ hip::Error Instance::submit_copy(const PreparedCopy& copy, hip::Stream stream) n
   if (copy.linear()) {
     return hip().hipMemcpyAsync(copy.destination, copy.source, copy.width, copy.kind, stream);
   }
-  if (copy.depth == 1) {
+  if (copy.depth == 1 && !copy.in_array()) {
     return hip().hipMemcpy2DAsync(copy.destination, copy.destination_pitch, copy.source,
                                   copy.source_pitch, copy.width, copy.height, copy.kind, stream);
   }
-  const hip::Memcpy3dParams parameters = copy.parameters();
+  const hip::Memcpy3dParams parameters = copy.parameters(hip());
   return hip().hipMemcpy3DAsync(&parameters, stream);
 }
 

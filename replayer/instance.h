@@ -69,7 +69,16 @@ struct PreparedCopy {
   // Memory of the instance for the end outside of buffers. Of a streamed copy to the device: null.
   uint8_t* staged = nullptr;
   uint32_t streamed = 0;  // its number, from 1, if it goes through the ring (staging.h); or 0
-  bool linear() const { return height == 1 && depth == 1; }
+  // An end in an array: it, and as pointer above kArrayBase + the place in linear order.
+  static constexpr uint64_t kArrayBase = uint64_t{1} << 62;
+  // As a box for HIP, whichever memory the other end is now.
+  hip::Memcpy3dParams parameters(const HipTable& hip) const noexcept;
+  void* destination_array = nullptr;
+  void* source_array = nullptr;
+  const format::ArrayShape* shape = nullptr;  // the destination's, or else the source's
+  const format::ArrayShape* source_shape = nullptr;
+  bool in_array() const { return shape != nullptr; }
+  bool linear() const { return height == 1 && depth == 1 && !in_array(); }
   bool empty() const { return width == 0 || height == 0 || depth == 0; }
   hip::Memcpy3dParams parameters() const;
 };

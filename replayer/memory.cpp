@@ -23,6 +23,7 @@ constexpr uint64_t kShiftSteps = 15;
 constexpr uint64_t kCopiedFillBytes = 64 << 10;
 constexpr uint64_t kWordsAtOnceBytes = 64 << 10;
 constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kArrayFillBytes = 1u << 20;  // whole texels
 constexpr size_t kGuardBytes = (1u << 20) + 3 * kPageBytes;
 
 const char* kind_name(AllocationKind kind) {
@@ -33,6 +34,9 @@ const char* kind_name(AllocationKind kind) {
     case AllocationKind::kHostRegistered: return "registered host";
     case AllocationKind::kStreamOrdered: return "stream-ordered";
     case AllocationKind::kModuleGlobal: return "module global";
+    case AllocationKind::kArray: return "array";
+    case AllocationKind::kTexture: return "texture";
+    case AllocationKind::kSurface: return "surface";
   }
   return "unknown";
 }
@@ -63,10 +67,16 @@ void Memory::release(Buffer& buffer) const {
       if (buffer.host != nullptr) hip.hipHostUnregister(buffer.base);
       std::free(buffer.base);
       break;
+    case Owner::kArray: hip.hipFreeArray(buffer.array); break;
+    case Owner::kTexture: hip.hipDestroyTextureObject(buffer.base); break;
+    case Owner::kSurface: hip.hipDestroySurfaceObject(buffer.base); break;
   }
 }
 
 Memory::~Memory() {
+  for (Buffer& buffer : buffers_) {
+    if (buffer.object) release(buffer);  // before what they were made of
+  }
   for (Buffer& buffer : buffers_) release(buffer);
   source_.release(MemoryKind::kDevice, guard_);
   source_.release(MemoryKind::kDevice, arena_base_);
@@ -103,6 +113,9 @@ Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary>
     if (info.begin == nullptr || memory->buffers_[info.begin->id - 1].used) continue;
     GFXGRAPH_TRY(memory->place(info, modules, options.layout));
   }
+  for (const AllocationInfo& info : allocations) {
+    if (info.begin != nullptr && info.begin->object) GFXGRAPH_TRY(memory->make_object(*info.begin));
+  }
   memory->map(program, options.keep_ambiguous);
   return memory;
 }
@@ -121,6 +134,11 @@ Result<void> check_binding(const Program& program, const Binding& binding) {
     return fail(Status::kInvalidArgument,
                 fmt::format("cannot bind allocation {}: it is the variable {} of a module",
                             begin.id, begin.symbol));
+  }
+  if (begin.array || begin.object) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("cannot bind allocation {}: it is {}", begin.id,
+                            begin.array ? "an array" : "a texture or surface"));
   }
   if (binding.pointer == nullptr || binding.size_bytes < info.extent_bytes) {
     return fail(Status::kInvalidArgument,
@@ -253,6 +271,8 @@ Result<void> Memory::place_group(const Program& program, const RigidGroup& group
 
 Result<void> Memory::place(const AllocationInfo& info, const Modules& modules, Layout layout) {
   const AllocationBegin& begin = *info.begin;
+  if (begin.object) return {};  // when all else has its place
+  if (begin.array) return make_array(begin);
   if (begin.kind != AllocationKind::kModuleGlobal) return allocate(info, layout);
   GFXGRAPH_ASSIGN_OR_RETURN(const Modules::Global global,
                             modules.global(begin.code_object, begin.symbol));
@@ -333,6 +353,10 @@ void Memory::map(const Program& program, bool keep_ambiguous) {
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (!buffers_[i].used) continue;
     const AllocationBegin& begin = *program.allocations()[i].begin;
+    if (begin.array) {  // no word leads to it
+      placements[i].size_bytes = begin.size_bytes;
+      continue;
+    }
     placements[i] = Placement{program.allocations()[i].extent_bytes, begin.recorded_address,
                               begin.host_address, reinterpret_cast<uint64_t>(buffers_[i].device),
                               reinterpret_cast<uint64_t>(buffers_[i].host)};
@@ -350,12 +374,18 @@ Result<void> Memory::read(format::AllocationId id, uint64_t offset,
   }
   if (bytes.empty()) return {};
   const Buffer& buffer = buffers_[id - 1];
+  if (buffer.object)
+    return fail(Status::kUnsupported, fmt::format("allocation {} is a texture or surface, and has "
+                                                  "no contents",
+                                                  id));
   if (buffer.host != nullptr) {
     std::memcpy(bytes.data(), buffer.host + offset, bytes.size());
     return {};
   }
   const hip::Error code =
-      source_.move(bytes.data(), buffer.device + offset, bytes.size(), hip::kDeviceToHost);
+      buffer.array != nullptr
+          ? move_array(buffer, offset, bytes.data(), bytes.size(), hip::kDeviceToHost)
+          : source_.move(bytes.data(), buffer.device + offset, bytes.size(), hip::kDeviceToHost);
   if (code != hip::kSuccess) {
     return library_->check(code,
                            fmt::format("read of {} bytes from allocation {}", bytes.size(), id));
@@ -385,8 +415,16 @@ Result<void> Memory::write(format::AllocationId id, uint64_t offset,
 Result<void> Memory::write_device(format::AllocationId id, uint64_t offset,
                                   std::span<const std::byte> bytes) const {
   if (bytes.empty()) return {};
-  const hip::Error code = source_.move(buffers_[id - 1].device + offset, bytes.data(), bytes.size(),
-                                       hip::kHostToDevice);
+  const Buffer& buffer = buffers_[id - 1];
+  if (buffer.object)
+    return fail(Status::kUnsupported, fmt::format("allocation {} is a texture or surface, and has "
+                                                  "no contents",
+                                                  id));
+  const hip::Error code =
+      buffer.array != nullptr
+          ? move_array(buffer, offset, const_cast<std::byte*>(bytes.data()), bytes.size(),
+                       hip::kHostToDevice)
+          : source_.move(buffer.device + offset, bytes.data(), bytes.size(), hip::kHostToDevice);
   if (code == hip::kSuccess) return {};
   return library_->check(code, fmt::format("write of {} bytes to allocation {}", bytes.size(), id));
 }
@@ -397,6 +435,14 @@ Result<void> Memory::fill(format::AllocationId id, uint64_t offset, uint8_t valu
   const Buffer& buffer = buffers_[id - 1];
   if (buffer.host != nullptr) {
     std::memset(buffer.host + offset, value, size);
+    return {};
+  }
+  if (buffer.array != nullptr) {
+    const std::vector<std::byte> bytes(std::min(size, kArrayFillBytes), std::byte{value});
+    for (uint64_t at = 0; at < size; at += bytes.size()) {
+      GFXGRAPH_TRY(write(id, offset + at,
+                         std::span(bytes).first(std::min<uint64_t>(bytes.size(), size - at))));
+    }
     return {};
   }
   // Small fills, and the ends of large ones, are done as copies (quirk kSmallFillOverruns).
@@ -483,7 +529,7 @@ Result<void> Memory::restore(const Program& program, bool all, uint64_t end_even
                              uint64_t first_event) {
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (!buffers_[i].used || (buffers_[i].keep_content && !all)) continue;
-    if (buffers_[i].shares) continue;  // its runs begin it
+    if (buffers_[i].shares || buffers_[i].object) continue;  // its runs begin it; no contents
     const uint64_t begins = program.allocations()[i].begin_sequence;
     if (begins < first_event || begins >= end_event) continue;
     const AllocationBegin& begin = *program.allocations()[i].begin;
@@ -521,6 +567,7 @@ size_t Memory::moved() const {
   size_t count = 0;
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const Placement& place = addresses_.placement(static_cast<format::AllocationId>(i + 1));
+    if (buffers_[i].object) continue;
     if (buffers_[i].used && !buffers_[i].bound && place.recorded_device != place.replay_device)
       ++count;
   }
@@ -529,8 +576,9 @@ size_t Memory::moved() const {
 
 size_t Memory::movable() const {
   return static_cast<size_t>(
-      std::count_if(buffers_.begin(), buffers_.end(),
-                    [](const Buffer& buffer) { return buffer.used && !buffer.bound; }));
+      std::count_if(buffers_.begin(), buffers_.end(), [](const Buffer& buffer) {
+        return buffer.used && !buffer.bound && !buffer.object && buffer.array == nullptr;
+      }));
 }
 
 }  // namespace gfxgraph::replayer

@@ -92,6 +92,8 @@ class Memory {
   bool keeps_content(format::AllocationId id) const { return buffers_[id - 1].keep_content; }
   uint64_t size(format::AllocationId id) const { return addresses_.placement(id).size_bytes; }
   uint8_t* device_pointer(format::AllocationId id) const { return buffers_[id - 1].device; }
+  // The runtime's; null: no array.
+  void* array(format::AllocationId id) const { return buffers_[id - 1].array; }
   // Null if the host cannot access it.
   uint8_t* host_pointer(format::AllocationId id) const { return buffers_[id - 1].host; }
 
@@ -119,7 +121,16 @@ class Memory {
   size_t movable() const;
 
  private:
-  enum class Owner : uint8_t { kNone, kDevice, kManaged, kPinned, kRegistered };
+  enum class Owner : uint8_t {
+    kNone,
+    kDevice,
+    kManaged,
+    kPinned,
+    kRegistered,
+    kArray,
+    kTexture,
+    kSurface
+  };
   struct Buffer {
     bool used = false;
     bool bound = false;
@@ -130,6 +141,9 @@ class Memory {
     void* base = nullptr;  // what is freed
     uint8_t* device = nullptr;
     uint8_t* host = nullptr;
+    void* array = nullptr;
+    const format::ArrayShape* shape = nullptr;  // of an array
+    bool object = false;                        // a texture or surface; `device` is its handle
   };
 
   Memory(std::shared_ptr<const HipLibrary> library, const Allocator& allocator)
@@ -144,6 +158,12 @@ class Memory {
   Result<void> place_group(const Program& program, const RigidGroup& group, Layout layout);
   Result<void> place(const AllocationInfo& info, const Modules& modules, Layout layout);
   Result<void> allocate(const AllocationInfo& info, Layout layout);
+  // memory_images.cpp
+  Result<void> make_array(const format::AllocationBegin& begin);
+  // Of arrays and memory that stand in their places.
+  Result<void> make_object(const format::AllocationBegin& begin);
+  hip::Error move_array(const Buffer& buffer, uint64_t offset, std::byte* bytes, uint64_t size,
+                        int kind) const;
   Result<Buffer> bind(const Program& program, const Binding& binding) const;
   Result<void> check_apart_from_all(const Program& program, const Binding& binding) const;
   Result<void> check_device(const Binding& binding) const;

@@ -163,6 +163,14 @@ Result<Move> Memory::bind_anew(const Program& program, const Binding& binding) {
                     "buffers around such a pointer must keep their distances",
                     id));
   }
+  for (const AllocationInfo& info : program.allocations()) {
+    if (info.begin == nullptr || !info.begin->object || info.begin->object->allocation != id)
+      continue;
+    return fail(Status::kUnsupported,
+                fmt::format("cannot bind allocation {}: {} {} was made of it; bind it when the "
+                            "session is created",
+                            id, allocation_kind_name(info.begin->kind), info.begin->id));
+  }
   GFXGRAPH_ASSIGN_OR_RETURN(const Buffer bound, bind(program, binding));
   const auto number = [](const uint8_t* pointer) { return reinterpret_cast<uint64_t>(pointer); };
   const Move move{id,

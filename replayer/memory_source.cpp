@@ -21,6 +21,12 @@ hip::Error MemorySource::move(void* destination, const void* source, size_t byte
   return code != hip::kSuccess ? code : hip.hipStreamSynchronize(stream_);
 }
 
+hip::Error MemorySource::move(const hip::Memcpy3dParams& box) const noexcept {
+  const HipTable& hip = library_->table();
+  const hip::Error code = hip.hipMemcpy3DAsync(&box, stream_);
+  return code != hip::kSuccess ? code : hip.hipStreamSynchronize(stream_);
+}
+
 Result<void> MemorySource::copy(void* destination, const void* source, size_t bytes, int kind,
                                 std::string_view what) const {
   return library_->check(move(destination, source, bytes, kind), what);

@@ -33,6 +33,8 @@ class MemorySource {
 
   // Returns when the bytes have moved. `kind`: hip::kHostToDevice, ...
   // As copy(); allocates nothing.
+  // Likewise a box, one end of which is an array.
+  hip::Error move(const hip::Memcpy3dParams& box) const noexcept;
   hip::Error move(void* destination, const void* source, size_t bytes, int kind) const noexcept;
   Result<void> copy(void* destination, const void* source, size_t bytes, int kind,
                     std::string_view what) const;

@@ -27,6 +27,7 @@ Result<Leftover> save(const Instance& instance) {
   for (size_t i = 0; i < left.buffers.size(); ++i) {
     const auto id = static_cast<format::AllocationId>(i + 1);
     if (!instance.memory().exists(id)) continue;
+    if (instance.program().allocations()[i].begin->object) continue;  // no contents
     left.buffers[i].resize(instance.memory().size(id));
     GFXGRAPH_TRY(instance.memory().read(id, 0, left.buffers[i]));
   }

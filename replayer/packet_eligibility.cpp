@@ -29,6 +29,8 @@ Result<std::map<format::KernelId, std::vector<HiddenField>>> eligible_kernels(
   };
   for (uint32_t i = 0; i < operations; ++i) {
     const PreparedOperation& operation = instance.operation(i);
+    if (operation.kind == OperationKind::kCopy && instance.copy(operation.index).in_array())
+      refuse(i, "a copy from or to an array");
     if (operation.kind != OperationKind::kLaunch) continue;
     const PreparedLaunch& launch = instance.launch(operation.index);
     const SpecialLaunch* const special = instance.special(launch);

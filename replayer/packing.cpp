@@ -93,8 +93,15 @@ class Planner {
     const auto stretch = [&](uint64_t event) {
       return static_cast<size_t>(std::ranges::upper_bound(borders, event) - borders.begin());
     };
+    // Kernels use them without a word that leads to them.
+    std::vector<bool> in_images(program_.allocations().size());
+    for (const AllocationInfo& info : program_.allocations()) {
+      if (info.begin != nullptr && info.begin->object)
+        in_images[info.begin->object->allocation - 1] = true;
+    }
     for (const AllocationInfo& info : program_.allocations()) {
       if (info.begin == nullptr || info.end == nullptr || !info.end->freed) continue;
+      if (in_images[info.begin->id - 1]) continue;
       if (info.begin->kind != format::AllocationKind::kDevice &&
           info.begin->kind != format::AllocationKind::kStreamOrdered) {
         continue;

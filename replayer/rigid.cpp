@@ -71,7 +71,7 @@ class Grouping {
       gathered_ = true;
       for (size_t i = 0; i < parent_.size(); ++i) {
         const AllocationInfo& info = program_.allocations()[i];
-        if (info.begin == nullptr) continue;
+        if (info.begin == nullptr || info.begin->array || info.begin->object) continue;
         changes_.emplace_back(info.begin_sequence, i);
         if (info.end != nullptr) changes_.emplace_back(info.end_sequence, i);
       }

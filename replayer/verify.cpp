@@ -310,6 +310,7 @@ Result<VerifyReport> verify(const Instance& instance, const OriginMap* origins) 
   report.doubtful = instance.doubtful_writes();
   for (const AllocationInfo& info : instance.program().allocations()) {
     if (!instance.program().holds(info)) continue;
+    if (info.begin->object) continue;  // no contents
     if (info.end != nullptr && info.end->gone && instance.program().ends_with(info)) {
       ++report.gone;
       continue;
@@ -350,6 +351,7 @@ Result<std::vector<format::BlobId>> snapshot(const Instance& instance) {
   for (size_t i = 0; i < hashes.size(); ++i) {
     const auto id = static_cast<format::AllocationId>(i + 1);
     if (!instance.memory().exists(id)) continue;
+    if (instance.program().allocations()[i].begin->object) continue;
     bytes.resize(instance.memory().size(id));
     GFXGRAPH_TRY(instance.memory().read(id, 0, bytes));
     hashes[i] = format::hash_bytes(bytes);

@@ -224,6 +224,12 @@ Result<void> TraceCopy::use_content(format::Content& content) {
 // ---- actions ------------------------------------------------------------------------------------
 
 Result<bool> TraceCopy::use(format::AllocationBegin& begin, const format::Event& at) {
+  if (begin.array || begin.object) {
+    return fail(
+        Status::kUnsupported,
+        fmt::format("allocation {} is {} {}: arrays, textures and surfaces are not extracted",
+                    begin.id, begin.array ? "an" : "a", allocation_kind_name(begin.kind)));
+  }
   const format::AllocationId id = next_id(allocations_);
   allocations_[begin.id] = id;
   begin.id = id;

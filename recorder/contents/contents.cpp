@@ -123,7 +123,7 @@ bool Contents::leaves_out(const Allocation& allocation) const {
 // memory that a range begins with may have been written before.
 bool Contents::is_fresh(const Allocation& allocation) const {
   return (allocation.kind == format::AllocationKind::kDevice ||
-          allocation.kind == format::AllocationKind::kStreamOrdered) &&
+          allocation.kind == format::AllocationKind::kStreamOrdered || allocation.array) &&
          !allocation.host_visible() && !allocation.holds_bytes && !options_.checkpoints &&
          (stretch_.whole() || stretch_.fresh().fresh(allocation.given_out));
 }
@@ -143,6 +143,7 @@ format::Content Contents::first_content(const Allocation& allocation) {
 // it.
 void Contents::append_words(const Allocation& allocation, const format::Content& whole) {
   const std::vector<format::Relocation>& words = whole.relocations;
+  if (allocation.array) return;  // texels
   for (size_t first = 0, next = 0; first < words.size(); first = next) {
     const uint64_t offset = words[first].offset_bytes;
     format::Content run;
@@ -214,7 +215,12 @@ format::Content Contents::read_content(const Allocation& allocation, bool store,
   if (allocation.host_visible()) {
     return make_content(visible_bytes(allocation), store, allocations_.words(), &allocation);
   }
+  if (allocation.object) return unknown_content(allocation);
   const auto read = [&](uint64_t offset, std::span<std::byte> piece) {
+    if (allocation.array) {
+      return device_.read_array(piece.data(), allocation.array_handle, *allocation.array, offset,
+                                piece.size());
+    }
     return device_.read_on(allocation.device, piece.data(), allocation.address + offset,
                            piece.size());
   };

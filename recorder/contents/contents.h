@@ -152,6 +152,8 @@ class Contents : private Part {
   bool is_fresh(const Allocation& allocation) const;
   void append_words(const Allocation& allocation, const format::Content& whole);
   void take_in_trace(Allocation& allocation, format::AllocationBegin begin);
+  // nullptr: it was freed.
+  std::shared_ptr<const format::ImageObject> take_in_resource(Allocation& image);
   void take_in_targets(std::vector<format::Relocation>& relocations,
                        const std::function<uint64_t(uint64_t)>& held_at, const Allocation* holder);
   void refresh(Allocation& variable);

@@ -59,7 +59,29 @@ void Contents::refresh(Allocation& variable) {
   events_.append(std::move(copy));
 }
 
+// What a texture or surface is made of enters the trace first.
+std::shared_ptr<const format::ImageObject> Contents::take_in_resource(Allocation& image) {
+  Allocation& resource = *image.resource;
+  auto object = std::make_shared<format::ImageObject>(*image.object);
+  if (allocations_.by_id(resource.id) != &resource) return nullptr;
+  take_in_trace(resource);
+  object->allocation = resource.id;
+  if (resource.host_visible()) {
+    resource.in_memory = true;
+    make_reachable(resource);
+  }
+  return object;
+}
+
 void Contents::take_in_trace(Allocation& allocation, format::AllocationBegin begin) {
+  if (allocation.object) {
+    begin.object = take_in_resource(allocation);
+    if (!begin.object) {
+      return finding(format::FindingKind::kIncomplete, describe(allocation),
+                     "what it was made of was freed before the range");
+    }
+  }
+  begin.array = allocation.array;
   begin.id = allocation.id;
   begin.kind = allocation.kind;
   begin.recorded_address = allocation.address;
@@ -78,8 +100,10 @@ void Contents::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   if (allocation.reachable)
     runs_.watch(allocation);  // before it is read: a host function may write it
   allocation.beginning = true;
-  begin.initial =
-      is_fresh(allocation) || allocation.absent ? unwritten(allocation) : first_content(allocation);
+  if (!allocation.object) {
+    begin.initial = is_fresh(allocation) || allocation.absent ? unwritten(allocation)
+                                                              : first_content(allocation);
+  }
   allocation.beginning = false;
   {
     const LaunchLanes::Alone alone(journal_.lanes());
@@ -123,6 +147,12 @@ void Contents::take_in_trace(Allocation& allocation) {
     format::Copy copy;
     copy.destination.allocation = id;
     copy.width_bytes = holder->size_bytes;
+    if (holder->array) {
+      copy.width_bytes = copy.destination.pitch_bytes = holder->array->row_bytes();
+      copy.destination.slice_bytes = holder->array->slice_bytes();
+      copy.height = holder->array->rows();
+      copy.depth = holder->array->slices();
+    }
     copy.host_source = std::move(whole);
     events_.append(std::move(copy));
   }

@@ -63,10 +63,14 @@ std::vector<AllocationMap::Range>::const_iterator AllocationMap::first_behind(
 }
 
 const Allocation* AllocationMap::nearest(uint64_t address) const noexcept {
-  const auto next = first_behind(address);
+  const auto first = first_behind(address);
+  auto next = first;
+  while (next != ranges_.end() && !next->allocation->is_memory()) ++next;
+  auto before = first;
+  while (before != ranges_.begin() && !std::prev(before)->allocation->is_memory()) --before;
   const Allocation* const above = next == ranges_.end() ? nullptr : next->allocation.get();
   const Allocation* const below =
-      next == ranges_.begin() ? nullptr : std::prev(next)->allocation.get();
+      before == ranges_.begin() ? nullptr : std::prev(before)->allocation.get();
   if (above == nullptr || below == nullptr) return above == nullptr ? below : above;
   return below->distance(address) < above->distance(address) ? below : above;
 }

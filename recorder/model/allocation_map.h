@@ -43,6 +43,13 @@ struct Allocation {
   std::string symbol;            // kModuleGlobal
   std::string name;              // as the program named it
   const void* module = nullptr;  // kModuleGlobal: its owner in the code registry
+  // kArray: what the runtime has at `array_handle`. Its address is one of ArrayPlaces, which no
+  // device has.
+  std::shared_ptr<const format::ArrayShape> array = nullptr;
+  const void* array_handle = nullptr;
+  // kTexture, kSurface: what it was made of, from `resource`. Its address is the handle.
+  std::shared_ptr<const format::ImageObject> object = nullptr;
+  std::shared_ptr<Allocation> resource = nullptr;
 
   // In the trace: from its AllocationBegin to its AllocationEnd. Always, unless only ranges are
   // recorded.
@@ -72,6 +79,13 @@ struct Allocation {
   // Copies into its last known content.
   void write_known(uint64_t offset, std::span<const std::byte> bytes) {
     if (last_known && !last_known.write(offset, bytes)) last_known = {};
+  }
+  // Addresses in it are those of the program's memory.
+  bool is_memory() const { return array == nullptr && object == nullptr; }
+  // Whether a word that lies in it is its address: a handle counts as a whole, and nothing leads
+  // to an array.
+  bool is_meant_by(uint64_t word) const {
+    return is_memory() || (object != nullptr && word == address);
   }
   // Bytes between it and a device address; 0: inside, or one past the end.
   uint64_t distance(uint64_t word) const {
@@ -119,7 +133,7 @@ class AllocationMap {
   // The allocation that contains the device address; otherwise the one that ends exactly there (a
   // pointer one past the end is legal C++). nullptr: neither.
   Allocation* find(uint64_t address) const noexcept;
-  // The live allocation nearest to the device address; nullptr: there is none.
+  // The live memory nearest to the device address; nullptr: there is none.
   const Allocation* nearest(uint64_t address) const noexcept;
   // Whether `holds` is true of every live allocation at most `reach` bytes away from the address.
   template <typename Predicate>
@@ -127,10 +141,12 @@ class AllocationMap {
     const auto next = first_behind(address);
     for (auto at = next; at != ranges_.begin();) {
       --at;
+      if (!at->allocation->is_memory()) continue;
       if (at->allocation->distance(address) > reach) break;
       if (!holds(*at->allocation)) return false;
     }
     for (auto at = next; at != ranges_.end() && at->begin - address <= reach; ++at) {
+      if (!at->allocation->is_memory()) continue;
       if (!holds(*at->allocation)) return false;
     }
     return true;

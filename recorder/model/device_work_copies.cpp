@@ -109,6 +109,20 @@ bool DeviceWork::carries_bytes(const Allocation& source, uint64_t offset, uint64
   return false;
 }
 
+bool DeviceWork::takes_other_bytes(const RawCopyEnd& memory, const char* call) {
+  if (memory.pointer == 0 ||
+      !hip_quirk_seen(HipQuirk::kArrayCopyFromBeginning, facts_.runtime_version)) {
+    return false;
+  }
+  uint64_t offset = 0;
+  const Allocation* const found = allocations_.allocation_at(memory.pointer, offset);
+  if (found == nullptr || offset == 0) return false;
+  finding(
+      format::FindingKind::kIncomplete, call,
+      "between an array and the middle of a buffer: this runtime copies the buffer's beginning");
+  return true;
+}
+
 std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::StreamId stream,
                                                   Work& work) {
   format::Copy copy;
@@ -120,6 +134,8 @@ std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::St
     work.host_waits = false;
     return std::nullopt;
   }
+  if (takes_other_bytes(raw.source, work.call) || takes_other_bytes(raw.destination, work.call))
+    return std::nullopt;
   const auto size = [&](const RawCopyEnd& end) { return copy_extent(raw, end); };
   if (!resolve_copy_end(raw.destination, raw.destination_side, size(raw.destination), work,
                         copy.destination)) {

@@ -36,6 +36,9 @@ struct RawCopyEnd {
   uint64_t address = 0;
   uint64_t pitch_bytes = 0;  // 0: linear
   uint64_t slice_bytes = 0;
+  // Memory that is copied to or from an array: the pointer that the call got, to which it added a
+  // place; else 0.
+  uint64_t pointer = 0;
 };
 
 // The kind that the call states for an end; kUnknown: look it up in the allocation map.

@@ -155,7 +155,7 @@ bool WordResolver::code(uint64_t value, Relocation& relocation) const {
 
 bool WordResolver::in_memory(uint64_t value, Relocation& relocation) const {
   const Allocation* target = map_.find_live_or_freed(value);
-  if (target == nullptr) return code(value, relocation);
+  if (target == nullptr || !target->is_meant_by(value)) return code(value, relocation);
   const uint64_t addend = value - target->address;
   // The end of the allocation in front of a code object equals the address of its first byte.
   if (addend == target->size_bytes && code(value, relocation)) return true;
@@ -169,7 +169,7 @@ bool WordResolver::tagged(uint64_t value, Relocation& relocation) const {
   const uint64_t address = value & kAddressMask;
   if (address < map_.lowest() || address > map_.highest()) return false;
   const Allocation* target = map_.find(address);
-  if (target == nullptr || target->address != address) return false;
+  if (target == nullptr || target->address != address || !target->is_memory()) return false;
   point(relocation, *target, value - address);
   relocation.outside = true;
   relocation.ambiguous = true;
@@ -194,7 +194,8 @@ bool WordResolver::outside(uint64_t value, Relocation& relocation) const {
                                                       bool& special) const {
   if (value < kLowestAddress) return Answer::kValue;
   relocation.source = RelocationSource::kTyped;
-  if (const Allocation* target = map_.find(value)) {
+  if (const Allocation* target = map_.find(value);
+      target != nullptr && target->is_meant_by(value)) {
     point(relocation, *target, value - target->address);
     special |= !target->plain();
     return Answer::kPointer;
@@ -203,7 +204,10 @@ bool WordResolver::outside(uint64_t value, Relocation& relocation) const {
   if (value > kAddressMask) {
     const uint64_t address = value & kAddressMask;
     const Allocation* target = map_.find(address);
-    if (target == nullptr || address - target->address == target->size_bytes) return Answer::kValue;
+    if (target == nullptr || address - target->address == target->size_bytes ||
+        !target->is_memory()) {
+      return Answer::kValue;
+    }
     point(relocation, *target, value - target->address);
     relocation.outside = true;
     return Answer::kPointer;
@@ -216,7 +220,8 @@ bool WordResolver::outside(uint64_t value, Relocation& relocation) const {
   // No live allocation is near: it can only be a pointer that is no longer used.
   if (map_.nearest(value) == nullptr ||
       map_.nearest(value)->distance(value) > format::kOutsideMostBytes) {
-    if (const Allocation* freed = map_.find_live_or_freed(value)) {
+    if (const Allocation* freed = map_.find_live_or_freed(value);
+        freed != nullptr && freed->is_meant_by(value)) {
       point(relocation, *freed, value - freed->address);
       return Answer::kPointer;
     }
@@ -265,7 +270,7 @@ bool WordResolver::leads_still(uint64_t value, const Relocation& given) const {
     }
     const Allocation* target = nullptr;
     if (value >= lowest && value <= highest) target = map_.find(value);
-    if (target != nullptr) {
+    if (target != nullptr && target->is_meant_by(value)) {
       // If two candidates overlap, the aligned one counts.
       if (offset % 8 != 0 && offset + 12 <= kernarg.size() &&
           map_.find(word_at(kernarg.data() + offset + 4)) != nullptr) {

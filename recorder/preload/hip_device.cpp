@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/signals_blocked.h"
+#include "format/image_boxes.h"
 #include "recorder/device.h"
 #include "recorder/preload/bound_around.h"
 #include "recorder/preload/hooks_internal.h"
@@ -81,7 +82,7 @@ class Worker {
           kCall_hipGetSymbolAddress, kCall_hipGetSymbolSize, kCall_hipModuleGetGlobal,
           kCall_hipGraphGetNodes, kCall_hipHostMalloc, kCall_hipMalloc, kCall_hipMemcpyAsync,
           kCall_hipEventCreateWithFlags, kCall_hipEventRecord, kCall_hipEventQuery,
-          kCall_hipSetDevice}) {
+          kCall_hipSetDevice, kCall_hipMemcpy3DAsync, kCall_hipStreamSynchronize}) {
       (void)real_function(index);
     }
     hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
@@ -186,6 +187,18 @@ class HipDevice final : public Device {
     run([&] {
       const OnDevice on(device);
       done = module_global_here(module, name, address, size_bytes);
+    });
+    return done;
+  }
+
+  bool read_array(void* destination, const void* array, const format::ArrayShape& shape,
+                  uint64_t offset, size_t size_bytes) override {
+    bool done = false;
+    run([&] {
+      done = read_array_once(destination, array, shape, offset, size_bytes);
+      if (done) return;
+      stream_ = nullptr;
+      done = read_array_once(destination, array, shape, offset, size_bytes);
     });
     return done;
   }
@@ -369,13 +382,34 @@ class HipDevice final : public Device {
     return done;
   }
 
+  // A stream of its own that waits for none of the program's.
+  static bool have_stream(hipStream_t& stream) {
+    return stream != nullptr || real(kCall_hipStreamCreateWithFlags, &stream,
+                                     static_cast<unsigned>(hipStreamNonBlocking)) == hipSuccess;
+  }
+
+  // Arrays are recorded of device 0 only.
+  bool read_array_once(void* destination, const void* array, const format::ArrayShape& shape,
+                       uint64_t offset, size_t size_bytes) {
+    if (!have_stream(stream_)) return false;
+    auto* const bytes = static_cast<char*>(destination);
+    for (const format::ArrayBox& box : format::array_boxes(shape, offset, size_bytes)) {
+      hipMemcpy3DParms params{};
+      params.srcArray = static_cast<hipArray*>(const_cast<void*>(array));
+      params.srcPos = {box.x, box.y, box.z};
+      const size_t row = box.width * shape.format.bytes();
+      params.dstPtr = {bytes + (box.linear_bytes - offset), row, row, box.height};
+      params.extent = {box.width, box.height, box.depth};
+      params.kind = hipMemcpyDeviceToHost;
+      const hipMemcpy3DParms* const box_params = &params;
+      if (real(kCall_hipMemcpy3DAsync, box_params, stream_) != hipSuccess) return false;
+    }
+    return real(kCall_hipStreamSynchronize, stream_) == hipSuccess;
+  }
+
   static bool read_once(hipStream_t& stream, void* destination, uint64_t address,
                         size_t size_bytes) {
-    // A stream of its own that waits for none of the program's.
-    if (stream == nullptr && real(kCall_hipStreamCreateWithFlags, &stream,
-                                  static_cast<unsigned>(hipStreamNonBlocking)) != hipSuccess) {
-      return false;
-    }
+    if (!have_stream(stream)) return false;
     // One call: HIP 5.7 refuses to wait for a stream while the program captures another one, but
     // waits in this call.
     const void* source = reinterpret_cast<const void*>(address);

@@ -7,16 +7,6 @@ using namespace gfxgraph::recorder;
 namespace gfxgraph::recorder {
 namespace {
 
-MemorySide destination_side(hipMemcpyKind kind) {
-  if (kind == hipMemcpyHostToDevice || kind == hipMemcpyDeviceToDevice) return MemorySide::kDevice;
-  return kind == hipMemcpyDeviceToHost ? MemorySide::kHost : MemorySide::kUnknown;
-}
-
-MemorySide source_side(hipMemcpyKind kind) {
-  if (kind == hipMemcpyDeviceToHost || kind == hipMemcpyDeviceToDevice) return MemorySide::kDevice;
-  return kind == hipMemcpyHostToDevice ? MemorySide::kHost : MemorySide::kUnknown;
-}
-
 RawCopy raw_copy_2d(const void* destination, size_t destination_pitch, const void* source,
                     size_t source_pitch, size_t width, size_t height, hipMemcpyKind kind) {
   RawCopy raw = raw_copy_1d(destination, source, width, kind);
@@ -26,29 +16,45 @@ RawCopy raw_copy_2d(const void* destination, size_t destination_pitch, const voi
   return raw;
 }
 
-// The driver API's description. Which of the three pointers counts is told by the pointer that is
-// set: the values of hipMemoryType differ between HIP 5 and 6. Two that are set are not recorded.
-bool raw_end(const void* host, const void* device, const void* array, RawCopyEnd& end,
-             MemorySide& side) {
-  if (array != nullptr || (host != nullptr && device != nullptr)) return false;
-  side = device != nullptr ? MemorySide::kDevice : MemorySide::kHost;
-  end.address = address_of(device != nullptr ? device : host);
+// One end in the driver API's description.
+struct DriverEnd {
+  const void* host;
+  const void* device;
+  const void* array;
+  uint64_t pitch, height, x, y, z;
+  const void* other_array;
+};
+
+// Which of the three pointers counts is told by the pointer that is set: the values of
+// hipMemoryType differ between HIP 5 and 6. Two that are set are not recorded. The extent of `raw`
+// is known.
+bool raw_end(const DriverEnd& given, const RawCopy& raw, RawCopyEnd& end, MemorySide& side) {
+  if ((given.host != nullptr) + (given.device != nullptr) + (given.array != nullptr) > 1)
+    return false;
+  if (given.array != nullptr)
+    return raw_array_end(given.array, {given.x, given.y, given.z}, raw, end, side);
+  side = given.device != nullptr ? MemorySide::kDevice : MemorySide::kHost;
+  end.pitch_bytes = given.pitch == 0 ? raw.width_bytes : given.pitch;
+  end.slice_bytes = end.pitch_bytes * (given.height == 0 ? raw.height : given.height);
+  const void* const memory = given.device != nullptr ? given.device : given.host;
+  if (given.other_array != nullptr) end.pointer = address_of(memory);
+  end.address =
+      address_of(memory) + given.z * end.slice_bytes + given.y * end.pitch_bytes + given.x;
   return true;
 }
 
 bool raw_copy_driver_2d(const hip_Memcpy2D& params, RawCopy& raw) {
-  if (!raw_end(params.srcHost, params.srcDevice, params.srcArray, raw.source, raw.source_side) ||
-      !raw_end(params.dstHost, params.dstDevice, params.dstArray, raw.destination,
-               raw.destination_side)) {
-    return false;
-  }
-  raw.source.pitch_bytes = params.srcPitch == 0 ? params.WidthInBytes : params.srcPitch;
-  raw.destination.pitch_bytes = params.dstPitch == 0 ? params.WidthInBytes : params.dstPitch;
-  raw.source.address += params.srcY * raw.source.pitch_bytes + params.srcXInBytes;
-  raw.destination.address += params.dstY * raw.destination.pitch_bytes + params.dstXInBytes;
   raw.width_bytes = params.WidthInBytes;
   raw.height = params.Height;
-  return true;
+  const bool known = raw_end({params.srcHost, params.srcDevice, params.srcArray, params.srcPitch, 0,
+                              params.srcXInBytes, params.srcY, 0, params.dstArray},
+                             raw, raw.source, raw.source_side) &&
+                     raw_end({params.dstHost, params.dstDevice, params.dstArray, params.dstPitch, 0,
+                              params.dstXInBytes, params.dstY, 0, params.srcArray},
+                             raw, raw.destination, raw.destination_side);
+  if (params.srcArray == nullptr) raw.source.slice_bytes = 0;
+  if (params.dstArray == nullptr) raw.destination.slice_bytes = 0;
+  return known;
 }
 
 // HIP_MEMCPY3D of HIP 6, which made its numbers wider.
@@ -71,25 +77,15 @@ static_assert(sizeof(WideMemcpy3d) == 184);
 
 template <typename Params>
 bool raw_copy_box(const Params& params, RawCopy& raw) {
-  if (!raw_end(params.srcHost, params.srcDevice, params.srcArray, raw.source, raw.source_side) ||
-      !raw_end(params.dstHost, params.dstDevice, params.dstArray, raw.destination,
-               raw.destination_side)) {
-    return false;
-  }
-  const auto place = [&](RawCopyEnd& end, uint64_t pitch, uint64_t height, uint64_t x, uint64_t y,
-                         uint64_t z) {
-    end.pitch_bytes = pitch == 0 ? params.WidthInBytes : pitch;
-    end.slice_bytes = end.pitch_bytes * (height == 0 ? params.Height : height);
-    end.address += z * end.slice_bytes + y * end.pitch_bytes + x;
-  };
-  place(raw.source, params.srcPitch, params.srcHeight, params.srcXInBytes, params.srcY,
-        params.srcZ);
-  place(raw.destination, params.dstPitch, params.dstHeight, params.dstXInBytes, params.dstY,
-        params.dstZ);
   raw.width_bytes = params.WidthInBytes;
   raw.height = params.Height;
   raw.depth = params.Depth;
-  return true;
+  return raw_end({params.srcHost, params.srcDevice, params.srcArray, params.srcPitch,
+                  params.srcHeight, params.srcXInBytes, params.srcY, params.srcZ, params.dstArray},
+                 raw, raw.source, raw.source_side) &&
+         raw_end({params.dstHost, params.dstDevice, params.dstArray, params.dstPitch,
+                  params.dstHeight, params.dstXInBytes, params.dstY, params.dstZ, params.srcArray},
+                 raw, raw.destination, raw.destination_side);
 }
 
 // Both ends are on the recorded device: memory of another one made the trace incomplete.
@@ -131,17 +127,19 @@ hipError_t copy(int index, const RawCopy& raw, Handle stream, Call&& call,
   return device_work(index, raw, stream, std::forward<Call>(call));
 }
 
-template <typename Call>
-hipError_t copy_or_refuse(int index, bool supported, const RawCopy& raw, Handle stream, Call&& call,
+// `build` fills the copy, or returns false.
+template <typename Build, typename Call>
+hipError_t copy_or_refuse(int index, Build&& build, Handle stream, Call&& call,
                           const void* site = __builtin_return_address(0)) {
   const Scope scope(CallKind::kOther, site);
   if (!scope.record) return call();
-  if (supported) {
+  if (RawCopy raw; build(raw)) {
     return device_work(index, raw, stream, std::forward<Call>(call));
   }
   const hipError_t result = call();
   if (result == hipSuccess)
-    recorder().note_incomplete(display_name(index), "an array, or two pointers for one end");
+    recorder().note_incomplete(display_name(index),
+                               "an array that is not recorded, or two pointers for one end");
   return result;
 }
 
@@ -172,6 +170,16 @@ hipError_t symbol_copy(int index, const void* symbol, size_t offset, bool to_sym
 
 }  // namespace
 
+MemorySide destination_side(hipMemcpyKind kind) noexcept {
+  if (kind == hipMemcpyHostToDevice || kind == hipMemcpyDeviceToDevice) return MemorySide::kDevice;
+  return kind == hipMemcpyDeviceToHost ? MemorySide::kHost : MemorySide::kUnknown;
+}
+
+MemorySide source_side(hipMemcpyKind kind) noexcept {
+  if (kind == hipMemcpyDeviceToHost || kind == hipMemcpyDeviceToDevice) return MemorySide::kDevice;
+  return kind == hipMemcpyHostToDevice ? MemorySide::kHost : MemorySide::kUnknown;
+}
+
 int runtime_major() noexcept {
   static const int known = [] {
     int version = 0;
@@ -198,20 +206,42 @@ bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) noexcept {
 }
 
 bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {
-  if (params.srcArray != nullptr || params.dstArray != nullptr) return false;
-  const auto place = [](const hipPitchedPtr& base, const hipPos& at, RawCopyEnd& end) {
-    end.pitch_bytes = base.pitch;
-    end.slice_bytes = base.pitch * base.ysize;
-    end.address = address_of(base.ptr) + at.z * end.slice_bytes + at.y * base.pitch + at.x;
-  };
-  place(params.srcPtr, params.srcPos, raw.source);
-  place(params.dstPtr, params.dstPos, raw.destination);
   raw.width_bytes = params.extent.width;
   raw.height = params.extent.height;
   raw.depth = params.extent.depth;
   raw.source_side = source_side(params.kind);
   raw.destination_side = destination_side(params.kind);
-  return true;
+  if (params.srcArray != nullptr || params.dstArray != nullptr) {
+    // Widths are texels then, and so is the place in an array.
+    const uint64_t texel =
+        texel_bytes(params.srcArray != nullptr ? params.srcArray : params.dstArray);
+    raw.width_bytes *= texel;
+    if ((params.srcArray != nullptr && params.srcPtr.ptr != nullptr) ||
+        (params.dstArray != nullptr && params.dstPtr.ptr != nullptr)) {
+      return false;
+    }
+  }
+  const auto place = [&params](const hipPitchedPtr& base, const hipPos& at, RawCopyEnd& end) {
+    end.pitch_bytes = base.pitch;
+    end.slice_bytes = base.pitch * base.ysize;
+    if (params.srcArray != nullptr || params.dstArray != nullptr)
+      end.pointer = address_of(base.ptr);
+    end.address = address_of(base.ptr) + at.z * end.slice_bytes + at.y * base.pitch + at.x;
+  };
+  const auto place_in_array = [&](const hipArray* array, const hipPos& at, RawCopyEnd& end,
+                                  MemorySide& side) {
+    return raw_array_end(array, {at.x * texel_bytes(array), at.y, at.z}, raw, end, side);
+  };
+  if (params.srcArray == nullptr) {
+    place(params.srcPtr, params.srcPos, raw.source);
+  } else if (!place_in_array(params.srcArray, params.srcPos, raw.source, raw.source_side)) {
+    return false;
+  }
+  if (params.dstArray == nullptr) {
+    place(params.dstPtr, params.dstPos, raw.destination);
+    return true;
+  }
+  return place_in_array(params.dstArray, params.dstPos, raw.destination, raw.destination_side);
 }
 
 }  // namespace gfxgraph::recorder
@@ -309,11 +339,10 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DAsync_spt(GFXGRAPH_COPY_2D_PARAMETERS, hipSt
   GFXGRAPH_COPY_2D(hipMemcpy2DAsync_spt, per_thread_key(stream), stream);
 }
 
-#define GFXGRAPH_COPY_PARAMS(name, build, key, ...)                \
-  RawCopy raw;                                                     \
-  const bool supported = params != nullptr && build(*params, raw); \
-  return copy_or_refuse(kCall_##name, supported, raw, key,         \
-                        [&] { return real(kCall_##name, params __VA_OPT__(, ) __VA_ARGS__); })
+#define GFXGRAPH_COPY_PARAMS(name, build, key, ...)                                              \
+  return copy_or_refuse(                                                                         \
+      kCall_##name, [&](RawCopy& raw) { return params != nullptr && build(*params, raw); }, key, \
+      [&] { return real(kCall_##name, params __VA_OPT__(, ) __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemcpyParam2D(const hip_Memcpy2D* params) {
   GFXGRAPH_COPY_PARAMS(hipMemcpyParam2D, raw_copy_driver_2d, no_stream());

@@ -187,7 +187,21 @@ RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** param
 // hooks_copy.cpp: 5 for HIP 5.2.3; 0 where the runtime does not tell.
 int runtime_major() noexcept;
 
-// hooks_copy.cpp: the pieces of HIP's copy descriptions. False: arrays, which are not recorded.
+// hooks_arrays.cpp: the end of a copy whose extent `raw` has, at `at.x` bytes, rows and slices in
+// an array. False: the array is unknown, or the copy does not lie inside of it.
+struct ArrayPosition {
+  uint64_t x_bytes = 0, y = 0, z = 0;
+};
+bool raw_array_end(const void* array, ArrayPosition at, const RawCopy& raw, RawCopyEnd& end,
+                   MemorySide& side) noexcept;
+// 0: unknown.
+uint64_t texel_bytes(const void* array) noexcept;
+
+// hooks_copy.cpp: the sides that a call states.
+MemorySide destination_side(hipMemcpyKind kind) noexcept;
+MemorySide source_side(hipMemcpyKind kind) noexcept;
+
+// hooks_copy.cpp: the pieces of HIP's copy descriptions. False: arrays that are not recorded.
 bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept;
 bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) noexcept;
 RawCopy raw_copy_1d(const void* destination, const void* source, size_t bytes,

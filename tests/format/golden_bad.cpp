@@ -108,6 +108,31 @@ std::vector<std::byte> with_begin(const std::function<void(AllocationBegin&)>& c
   return with_event(begin);
 }
 
+std::vector<std::byte> with_images(const std::function<void(std::vector<AllocationBegin>&)>& change,
+                                   std::vector<Action> more) {
+  std::vector<AllocationBegin> images = sample_images(1, 3);
+  change(images);
+  std::vector<Action> actions(images.begin(), images.end());
+  actions.insert(actions.end(), more.begin(), more.end());
+  return with_record(RecordKind::kEvents, packed_events(std::move(actions), 4));
+}
+
+std::vector<std::byte> with_array(const std::function<void(ArrayShape&)>& change) {
+  return with_images([&](std::vector<AllocationBegin>& images) {
+    ArrayShape shape = *images[0].array;
+    change(shape);
+    images[0].array = std::make_shared<const ArrayShape>(shape);
+  });
+}
+
+std::vector<std::byte> with_object(size_t which, const std::function<void(ImageObject&)>& change) {
+  return with_images([&](std::vector<AllocationBegin>& images) {
+    ImageObject object = *images[which].object;
+    change(object);
+    images[which].object = std::make_shared<const ImageObject>(object);
+  });
+}
+
 std::vector<std::byte> with_content(const std::function<void(Content&)>& change) {
   HostWrite write{2, 0, {}};
   write.content.size_bytes = 32;

@@ -44,6 +44,13 @@ std::vector<std::byte> with_graph(const std::function<void(Graph&)>& change);
 std::vector<std::byte> with_site(const std::function<void(Site&)>& change);
 std::vector<std::byte> with_known(const std::function<void(std::vector<KnownWords>&)>& change);
 std::vector<std::byte> with_begin(const std::function<void(AllocationBegin&)>& change);
+// The base with sample_images(1, 3), changed, and then with `more`.
+std::vector<std::byte> with_images(const std::function<void(std::vector<AllocationBegin>&)>& change,
+                                   std::vector<Action> more = {});
+// The same with `change` of one of them: 0 the array, 1 a texture, 2 a surface, 3 linear, 4
+// pitched.
+std::vector<std::byte> with_array(const std::function<void(ArrayShape&)>& change);
+std::vector<std::byte> with_object(size_t which, const std::function<void(ImageObject&)>& change);
 std::vector<std::byte> with_content(const std::function<void(Content&)>& change);
 // The base with an index, which the summary names `shift` bytes behind where it stands.
 std::vector<std::byte> with_index(const std::function<void(std::vector<std::byte>&)>& change,

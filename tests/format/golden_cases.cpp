@@ -183,6 +183,29 @@ Result<void> add_gone(Writer& writer) {
   return {};
 }
 
+// Since 0.2: an array, a surface of it, textures of it and of memory; a copy into the array, and a
+// launch that gets a handle.
+Result<void> add_images(Writer& writer) {
+  GFXGRAPH_TRY(writer.add(event_of(StreamCreate{1, 0, 0})));
+  GFXGRAPH_TRY(writer.add(event_of(sample_allocation(1))));
+  for (const AllocationBegin& begin : sample_images(1, 2))
+    GFXGRAPH_TRY(writer.add(event_of(begin)));
+  Copy copy;
+  copy.destination = {2, 4 * 16 + 8, 16, 48};  // in the second row of the second slice
+  copy.width_bytes = 8;
+  copy.height = 2;
+  copy.host_source.size_bytes = 16;
+  GFXGRAPH_TRY(writer.add(event_of(copy)));
+  Launch launch = sample_launch(1, 1);
+  launch.relocations = {{0, 3, 0, RelocationSource::kTyped, false, false}};
+  GFXGRAPH_TRY(writer.add(event_of(launch)));
+  AllocationEnd end{5, true, 0, {}, false};
+  end.post.size_bytes = kTextureBytes;
+  end.post.stored = false;
+  GFXGRAPH_TRY(writer.add(event_of(end)));
+  return {};
+}
+
 }  // namespace
 
 std::vector<GoldenCase> golden_cases() {
@@ -288,6 +311,10 @@ std::vector<GoldenCase> golden_cases() {
   cases.push_back({"gone", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_gone(writer).has_value());
+                   })});
+  cases.push_back({"images", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(add_images(writer).has_value());
                    })});
   cases.push_back(
       {"compressed_events",

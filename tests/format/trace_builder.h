@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,68 @@ inline AllocationBegin sample_allocation(AllocationId id, uint64_t size = 4096) 
   begin.recorded_address = 0x7f0000000000 + id * UINT64_C(0x10000);
   begin.size_bytes = size;
   return begin;
+}
+
+// Of memory with 4096 bytes: an array (`first`) of 4 x 3 x 2 texels of 4 bytes, a texture and a
+// surface of it, textures of the memory, linear and in rows.
+inline std::vector<AllocationBegin> sample_images(AllocationId memory, AllocationId first) {
+  AllocationBegin array = sample_allocation(first, 96);
+  array.kind = AllocationKind::kArray;
+  array.initial.size_bytes = 96;
+  array.initial.unwritten = true;
+  ArrayShape shape;
+  shape.width = 4;
+  shape.height = 3;
+  shape.depth = 2;
+  shape.format = {{16, 16, 0, 0}, TexelKind::kSigned};
+  shape.flags = 2;
+  array.array = std::make_shared<const ArrayShape>(shape);
+  const auto made = [&](AllocationId id, AllocationKind kind, const ImageObject& object) {
+    const bool surface = kind == AllocationKind::kSurface;
+    AllocationBegin begin = sample_allocation(id, surface ? kSurfaceBytes : kTextureBytes);
+    begin.kind = kind;
+    begin.object = std::make_shared<const ImageObject>(object);
+    return begin;
+  };
+  ImageObject of_array;
+  of_array.allocation = first;
+  ImageObject texture = of_array;
+  texture.address_mode = {1, 2, 3};
+  texture.filter = 1;
+  texture.read_mode = 1;
+  texture.srgb = 1;
+  texture.normalized = 1;
+  texture.mip_filter = 1;
+  texture.max_anisotropy = 4;
+  texture.border = {0.5f, 1, 2, 3};
+  texture.mip_bias = 0.25f;
+  texture.mip_least = 1;
+  texture.mip_most = 2;
+  texture.has_view = true;
+  texture.view_format = 7;
+  texture.view_width = 4;
+  texture.view_height = 3;
+  texture.view_depth = 2;
+  texture.first_level = 1;
+  texture.last_level = 2;
+  texture.first_layer = 3;
+  texture.last_layer = 4;
+  ImageObject linear;
+  linear.resource = ImageResource::kLinear;
+  linear.allocation = memory;
+  linear.offset_bytes = 256;
+  linear.format = {{32, 0, 0, 0}, TexelKind::kFloat};
+  linear.size_bytes = 1024;
+  ImageObject pitched = linear;
+  pitched.resource = ImageResource::kPitched;
+  pitched.size_bytes = 0;
+  pitched.width = 10;
+  pitched.height = 5;
+  pitched.pitch_bytes = 256;
+  return {array, made(first + 1, AllocationKind::kTexture, texture),
+          made(first + 2, AllocationKind::kSurface, of_array),
+          made(first + 3, AllocationKind::kTexture, linear),
+          made(first + 4, AllocationKind::kTexture, pitched)};
 }
 
 inline Event event_of(Action action) {

@@ -37,6 +37,32 @@ Json dump(const Content& c) {
 
 Json dump(const CopyEnd& e) { return {e.allocation, e.offset_bytes, e.pitch_bytes, e.slice_bytes}; }
 
+Json dump(const TexelFormat& format) { return {format.bits, static_cast<int>(format.kind)}; }
+
+Json dump(const ImageObject& o) {
+  return {{"resource", static_cast<int>(o.resource)},
+          {"allocation", o.allocation},
+          {"offset", o.offset_bytes},
+          {"format", dump(o.format)},
+          {"size", o.size_bytes},
+          {"width", o.width},
+          {"height", o.height},
+          {"pitch", o.pitch_bytes},
+          {"address_mode", o.address_mode},
+          {"filter", o.filter},
+          {"read_mode", o.read_mode},
+          {"srgb", o.srgb},
+          {"normalized", o.normalized},
+          {"mip_filter", o.mip_filter},
+          {"max_anisotropy", o.max_anisotropy},
+          {"border", o.border},
+          {"mip", {o.mip_bias, o.mip_least, o.mip_most}},
+          {"has_view", o.has_view},
+          {"view", {o.view_format, o.view_width, o.view_height, o.view_depth}},
+          {"levels", {o.first_level, o.last_level}},
+          {"layers", {o.first_layer, o.last_layer}}};
+}
+
 struct ActionDumper {
   Json operator()(std::monostate) const { return nullptr; }
   Json operator()(const AllocationBegin& a) const {
@@ -54,6 +80,14 @@ struct ActionDumper {
     if (!a.name.empty()) json["name"] = a.name;
     if (a.site != 0) json["site"] = {a.site, a.site_ordinal};
     if (a.device != 0) json["device"] = a.device;
+    if (a.array) {
+      json["array"] = {{"width", a.array->width},
+                       {"height", a.array->height},
+                       {"depth", a.array->depth},
+                       {"format", dump(a.array->format)},
+                       {"flags", a.array->flags}};
+    }
+    if (a.object) json["object"] = dump(*a.object);
     return json;
   }
   Json operator()(const AllocationEnd& a) const {

@@ -1,0 +1,96 @@
+// Arrays, textures and surfaces.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/checked.h"
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+
+void Recorder::array_created(Handle array, const format::ArrayShape& shape,
+                             std::string_view call) noexcept {
+  guarded([&] {
+    if (!shape.format.valid() || shape.width == 0) {
+      return finding(format::FindingKind::kIncomplete, call,
+                     "an array whose texels do not have 1, 2 or 4 components of 8, 16 or 32 bits");
+    }
+    auto entry = std::make_shared<Allocation>();
+    entry->kind = format::AllocationKind::kArray;
+    entry->size_bytes = shape.slice_bytes() * shape.slices();
+    entry->address = arrays_.begin(array, entry->size_bytes);
+    entry->array = std::make_shared<const format::ArrayShape>(shape);
+    entry->array_handle = array;
+    contents_.insert_allocation(std::move(entry), {});
+  });
+  drain_if_full();
+}
+
+bool Recorder::find_array(Handle array, ArrayPlace& place) noexcept {
+  bool found = false;
+  guarded([&] {
+    place.address = arrays_.find(array);
+    const Allocation* const known =
+        place.address == 0 ? nullptr : allocations_.map().find(place.address);
+    if (known == nullptr || known->array == nullptr) return;
+    place.shape = known->array;
+    found = true;
+  });
+  return found;
+}
+
+uint64_t Recorder::array_leaves(Handle array) noexcept {
+  uint64_t address = 0;
+  guarded([&] {
+    address = arrays_.find(array);
+    arrays_.forget(array);
+  });
+  return address;
+}
+
+void Recorder::array_stays(Handle array, uint64_t address) noexcept {
+  if (address == 0) return;
+  guarded([&] { arrays_.put_back(array, address); });
+}
+
+void Recorder::image_created(const NewImage& image, std::string_view call) noexcept {
+  guarded([&] {
+    auto object = std::make_shared<format::ImageObject>(image.object);
+    std::shared_ptr<Allocation> resource;
+    if (object->resource == format::ImageResource::kArray) {
+      const uint64_t address = arrays_.find(image.array);
+      if (address != 0) resource = allocations_.map().find_begin(address);
+    } else if (const Allocation* const memory = allocations_.find_seen(image.address);
+               memory != nullptr && memory->is_memory()) {
+      resource = allocations_.map().find_begin(memory->address);
+      const bool by_host = image.address - memory->address > memory->size_bytes;
+      object->offset_bytes = image.address - (by_host ? memory->host_address : memory->address);
+      const uint64_t rows = object->pitch_bytes * (object->height - 1);
+      const uint64_t bytes = object->resource == format::ImageResource::kLinear
+                                 ? object->size_bytes
+                                 : rows + object->width * object->format.bytes();
+      if (!object->format.valid() || !range_fits(object->offset_bytes, bytes, memory->size_bytes)) {
+        return finding(format::FindingKind::kIncomplete, call,
+                       "an image that leaves its memory, or whose texels do not have 1, 2 or 4 "
+                       "components of 8, 16 or 32 bits");
+      }
+    }
+    if (!resource) {
+      return finding(format::FindingKind::kIncomplete, call,
+                     "an image of an array or of memory that is not recorded");
+    }
+    auto entry = std::make_shared<Allocation>();
+    entry->kind = image.kind;
+    entry->address = image.handle;
+    entry->size_bytes = image.kind == format::AllocationKind::kSurface ? format::kSurfaceBytes
+                                                                       : format::kTextureBytes;
+    entry->object = std::move(object);
+    entry->resource = std::move(resource);
+    contents_.insert_allocation(std::move(entry), {});
+  });
+  drain_if_full();
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,350 @@
+// Arrays, textures and surfaces: program_images arrays | textures | surfaces | graph | ranges. Each
+// checks its own results.
+#include <cstring>
+#include <vector>
+
+#include "../../include/gfxgraph/record.h"
+#include "program.h"
+
+namespace {
+
+constexpr int kWidth = 13;
+constexpr int kHeight = 6;
+constexpr int kTexels = kWidth * kHeight;
+constexpr size_t kRow = kWidth * sizeof(float);
+
+struct Part {
+  int scale;
+  hipTextureObject_t texture;
+  float* out;
+};
+
+__global__ void fetch_2d(hipTextureObject_t texture, float* out) {
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(blockIdx.x);
+  out[y * kWidth + x] = tex2D<float>(texture, x + 0.5f, y + 0.5f);
+}
+__global__ void fetch_1d(hipTextureObject_t texture, int* out) {
+  out[threadIdx.x] = tex1Dfetch<int>(texture, static_cast<int>(threadIdx.x));
+}
+__global__ void fetch_part(Part part) {
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(blockIdx.x);
+  part.out[y * kWidth + x] =
+      static_cast<float>(part.scale) * tex2D<float>(part.texture, x + 0.5f, y + 0.5f);
+}
+__global__ void fetch_by_table(const hipTextureObject_t* table, int count, float* out) {
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(blockIdx.x);
+  float sum = 0;
+  for (int i = 0; i < count; ++i) sum += tex2D<float>(table[i], x + 0.5f, y + 0.5f);
+  out[y * kWidth + x] = sum;
+}
+__global__ void double_surface(hipSurfaceObject_t surface) {
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(blockIdx.x);
+  float value = 0;
+  surf2Dread(&value, surface, x * static_cast<int>(sizeof(float)), y);
+  surf2Dwrite(2 * value, surface, x * static_cast<int>(sizeof(float)), y);
+}
+__global__ void scale(float* values, float by) { values[blockIdx.x * blockDim.x + threadIdx.x] *= by; }
+
+std::vector<float> numbers(float first, int count = kTexels) {
+  std::vector<float> result(static_cast<size_t>(count));
+  for (size_t i = 0; i < result.size(); ++i) result[i] = first + static_cast<float>(i);
+  return result;
+}
+
+hipArray_t new_array(int width = kWidth, int height = kHeight) {
+  const hipChannelFormatDesc format = hipCreateChannelDesc<float>();
+  hipArray_t array = nullptr;
+  CHECK(hipMallocArray(&array, &format, width, height, 0));
+  return array;
+}
+
+float* new_buffer(const std::vector<float>& values) {
+  float* buffer = nullptr;
+  CHECK(hipMalloc(reinterpret_cast<void**>(&buffer), values.size() * sizeof(float)));
+  CHECK(hipMemcpy(buffer, values.data(), values.size() * sizeof(float), hipMemcpyHostToDevice));
+  return buffer;
+}
+
+std::vector<float> held(hipArray_t array) {
+  std::vector<float> values(kTexels);
+  CHECK(hipMemcpy2DFromArray(values.data(), kRow, array, 0, 0, kRow, kHeight,
+                             hipMemcpyDeviceToHost));
+  return values;
+}
+std::vector<float> held(const float* buffer, size_t count = kTexels) {
+  std::vector<float> values(count);
+  CHECK(hipMemcpy(values.data(), buffer, count * sizeof(float), hipMemcpyDeviceToHost));
+  return values;
+}
+
+hipTextureObject_t texture_of(hipArray_t array) {
+  hipResourceDesc resource = {};
+  resource.resType = hipResourceTypeArray;
+  resource.res.array.array = array;
+  hipTextureDesc desc = {};
+  desc.readMode = hipReadModeElementType;
+  desc.filterMode = hipFilterModePoint;
+  desc.addressMode[0] = desc.addressMode[1] = hipAddressModeClamp;
+  hipTextureObject_t texture = nullptr;
+  CHECK(hipCreateTextureObject(&texture, &resource, &desc, nullptr));
+  return texture;
+}
+
+void arrays() {
+  hipStream_t stream = nullptr;
+  CHECK(hipStreamCreate(&stream));
+  hipArray_t one = new_array();
+  const std::vector<float> first = numbers(1);
+  CHECK(hipMemcpyToArray(one, 0, 0, first.data(), kTexels * sizeof(float), hipMemcpyHostToDevice));
+  expect(held(one) == first, "a whole array");
+
+  // A part of it, from pinned memory; another one from a buffer that a kernel has made.
+  float* pinned = nullptr;
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&pinned), 6 * sizeof(float), 0));
+  for (int i = 0; i < 6; ++i) pinned[i] = 100.0f + static_cast<float>(i);
+  CHECK(hipMemcpy2DToArrayAsync(one, 2 * sizeof(float), 1, pinned, 3 * sizeof(float),
+                                3 * sizeof(float), 2, hipMemcpyHostToDevice, stream));
+  float* buffer = new_buffer(numbers(0));
+  scale<<<kHeight, kWidth, 0, stream>>>(buffer, 3);
+  CHECK(hipMemcpy2DToArrayAsync(one, 0, 4, buffer, kRow, kRow, 2, hipMemcpyDeviceToDevice, stream));
+  CHECK(hipStreamSynchronize(stream));
+  std::vector<float> expected = first;
+  for (int i = 0; i < 6; ++i)
+    expected[static_cast<size_t>((1 + i / 3) * kWidth + 2 + i % 3)] = 100.0f + static_cast<float>(i);
+  for (int i = 0; i < 2 * kWidth; ++i)
+    expected[static_cast<size_t>(4 * kWidth + i)] = 3 * static_cast<float>(i);
+  expect(held(one) == expected, "parts of an array");
+
+  // To another array, and from there to a buffer.
+  hipArray_t two = new_array();
+  hipMemcpy3DParms copy = {};
+  copy.srcArray = one;
+  copy.dstArray = two;
+  copy.extent = make_hipExtent(kWidth, kHeight, 1);
+  copy.kind = hipMemcpyDeviceToDevice;
+  CHECK(hipMemcpy3DAsync(&copy, stream));
+  CHECK(hipMemcpy2DFromArrayAsync(buffer, kRow, two, 0, 0, kRow, kHeight, hipMemcpyDeviceToDevice,
+                                  stream));
+  CHECK(hipStreamSynchronize(stream));
+  expect(held(buffer) == expected, "an array, another one, a buffer");
+  CHECK(hipFreeArray(one));
+
+  // The driver's calls.
+  HIP_ARRAY_DESCRIPTOR desc = {};
+  desc.Width = kWidth;
+  desc.Height = kHeight;
+  desc.Format = HIP_AD_FORMAT_FLOAT;
+  desc.NumChannels = 1;
+  CHECK(hipArrayCreate(&one, &desc));
+  hip_Memcpy2D plain = {};
+  plain.srcMemoryType = hipMemoryTypeHost;
+  plain.srcHost = first.data();
+  plain.srcPitch = kRow;
+  plain.dstMemoryType = hipMemoryTypeArray;
+  plain.dstArray = one;
+  plain.WidthInBytes = kRow;
+  plain.Height = kHeight;
+  CHECK(hipMemcpyParam2D(&plain));
+  const float some[3] = {-1, -2, -3};
+  CHECK(hipMemcpyHtoA(one, 4 * sizeof(float), some, sizeof(some)));
+  float back[5] = {};
+  CHECK(hipMemcpyAtoH(back, one, 3 * sizeof(float), sizeof(back)));
+  expect(back[0] == 4 && back[1] == -1 && back[3] == -3 && back[4] == 8, "bytes of a row");
+
+  // Three dimensions, four components of 16 bits; it lives until the end.
+  HIP_ARRAY3D_DESCRIPTOR box = {};
+  box.Width = 5;
+  box.Height = 4;
+  box.Depth = 3;
+  box.Format = HIP_AD_FORMAT_UNSIGNED_INT16;
+  box.NumChannels = 4;
+  hipArray_t deep = nullptr;
+  CHECK(hipArray3DCreate(&deep, &box));
+  std::vector<ushort4> voxels(5 * 4 * 3);
+  for (size_t i = 0; i < voxels.size(); ++i)
+    voxels[i] = make_ushort4(static_cast<unsigned short>(i), 7, 8, 9);
+  copy = {};
+  copy.srcPtr = make_hipPitchedPtr(voxels.data(), 5 * sizeof(ushort4), 5, 4);
+  copy.dstArray = deep;
+  copy.extent = make_hipExtent(5, 4, 3);
+  copy.kind = hipMemcpyHostToDevice;
+  CHECK(hipMemcpy3D(&copy));
+  std::vector<ushort4> some_voxels(2 * 2 * 2);
+  copy = {};
+  copy.srcArray = deep;
+  copy.srcPos = make_hipPos(1, 2, 1);
+  copy.dstPtr = make_hipPitchedPtr(some_voxels.data(), 2 * sizeof(ushort4), 2, 2);
+  copy.extent = make_hipExtent(2, 2, 2);
+  copy.kind = hipMemcpyDeviceToHost;
+  CHECK(hipMemcpy3D(&copy));
+  for (size_t i = 0; i < some_voxels.size(); ++i) {
+    const size_t at = (1 + i / 4) * 20 + (2 + i / 2 % 2) * 5 + 1 + i % 2;
+    expect(some_voxels[i].x == at && some_voxels[i].w == 9, "a part of a box");
+  }
+  CHECK(hipArrayDestroy(one));
+  CHECK(hipHostFree(pinned));
+  CHECK(hipStreamDestroy(stream));
+}
+
+void textures() {
+  const std::vector<float> first = numbers(1), second = numbers(1000);
+  hipArray_t one = new_array();
+  hipArray_t two = new_array();
+  CHECK(hipMemcpy2DToArray(one, 0, 0, first.data(), kRow, kRow, kHeight, hipMemcpyHostToDevice));
+  CHECK(hipMemcpy2DToArray(two, 0, 0, second.data(), kRow, kRow, kHeight, hipMemcpyHostToDevice));
+  float* out = new_buffer(numbers(0));
+  hipTextureObject_t textures[2] = {texture_of(one), texture_of(two)};
+  fetch_2d<<<kHeight, kWidth>>>(textures[0], out);
+  expect(held(out) == first, "a texture of an array");
+  fetch_part<<<kHeight, kWidth>>>(Part{2, textures[1], out});
+  std::vector<float> expected = second;
+  for (float& value : expected) value *= 2;
+  expect(held(out) == expected, "a texture in a structure");
+  hipTextureObject_t* table = nullptr;
+  CHECK(hipMalloc(reinterpret_cast<void**>(&table), sizeof(textures)));
+  CHECK(hipMemcpy(table, textures, sizeof(textures), hipMemcpyHostToDevice));
+  fetch_by_table<<<kHeight, kWidth>>>(table, 2, out);
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] = first[i] + second[i];
+  expect(held(out) == expected, "textures in a table");
+
+  // Linear memory from the middle of a buffer, which a kernel changes; pitched memory.
+  int* linear = nullptr;
+  CHECK(hipMalloc(reinterpret_cast<void**>(&linear), 1024 * sizeof(int)));
+  std::vector<int> integers(1024);
+  for (size_t i = 0; i < integers.size(); ++i) integers[i] = static_cast<int>(i * i);
+  CHECK(hipMemcpy(linear, integers.data(), 1024 * sizeof(int), hipMemcpyHostToDevice));
+  hipResourceDesc resource = {};
+  resource.resType = hipResourceTypeLinear;
+  resource.res.linear.devPtr = linear + 256;
+  resource.res.linear.desc = hipCreateChannelDesc<int>();
+  resource.res.linear.sizeInBytes = 64 * sizeof(int);
+  hipTextureDesc desc = {};
+  desc.readMode = hipReadModeElementType;
+  hipTextureObject_t texture = nullptr;
+  CHECK(hipCreateTextureObject(&texture, &resource, &desc, nullptr));
+  fetch_1d<<<1, 64>>>(texture, linear);
+  std::vector<int> fetched(64);
+  CHECK(hipMemcpy(fetched.data(), linear, 64 * sizeof(int), hipMemcpyDeviceToHost));
+  for (size_t i = 0; i < 64; ++i) expect(fetched[i] == integers[256 + i], "a texture of memory");
+  CHECK(hipDestroyTextureObject(texture));
+
+  float* pitched = nullptr;
+  size_t pitch = 0;
+  CHECK(hipMallocPitch(reinterpret_cast<void**>(&pitched), &pitch, kRow, kHeight));
+  CHECK(hipMemcpy2D(pitched, pitch, second.data(), kRow, kRow, kHeight, hipMemcpyHostToDevice));
+  resource = {};
+  resource.resType = hipResourceTypePitch2D;
+  resource.res.pitch2D.devPtr = pitched;
+  resource.res.pitch2D.desc = hipCreateChannelDesc<float>();
+  resource.res.pitch2D.width = kWidth;
+  resource.res.pitch2D.height = kHeight;
+  resource.res.pitch2D.pitchInBytes = pitch;
+  CHECK(hipCreateTextureObject(&texture, &resource, &desc, nullptr));
+  fetch_2d<<<kHeight, kWidth>>>(texture, out);
+  expect(held(out) == second, "a texture of rows");
+  CHECK(hipDestroyTextureObject(textures[0]));
+  CHECK(hipFreeArray(one));
+}
+
+void surfaces() {
+  hipArray_t array = new_array();
+  const std::vector<float> first = numbers(1);
+  CHECK(hipMemcpy2DToArray(array, 0, 0, first.data(), kRow, kRow, kHeight, hipMemcpyHostToDevice));
+  hipResourceDesc resource = {};
+  resource.resType = hipResourceTypeArray;
+  resource.res.array.array = array;
+  hipSurfaceObject_t surface = nullptr;
+  CHECK(hipCreateSurfaceObject(&surface, &resource));
+  for (int i = 0; i < 3; ++i) double_surface<<<kHeight, kWidth>>>(surface);
+  std::vector<float> expected = first;
+  for (float& value : expected) value *= 8;
+  expect(held(array) == expected, "what a surface wrote");
+  // Read by a texture, and written once more: its last contents are compared.
+  hipTextureObject_t texture = texture_of(array);
+  float* out = new_buffer(numbers(0));
+  fetch_2d<<<kHeight, kWidth>>>(texture, out);
+  expect(held(out) == expected, "what a texture reads of it");
+  double_surface<<<kHeight, kWidth>>>(surface);
+  CHECK(hipDeviceSynchronize());
+  CHECK(hipDestroyTextureObject(texture));
+  CHECK(hipDestroySurfaceObject(surface));
+}
+
+void graph() {
+  hipArray_t array = new_array();
+  const std::vector<float> first = numbers(5);
+  float* in = new_buffer(first);
+  float* out = new_buffer(numbers(0));
+  hipTextureObject_t texture = texture_of(array);
+  hipGraph_t made = nullptr;
+  CHECK(hipGraphCreate(&made, 0));
+  hipMemcpy3DParms copy = {};
+  copy.srcPtr = make_hipPitchedPtr(in, kRow, kWidth, kHeight);
+  copy.dstArray = array;
+  copy.extent = make_hipExtent(kWidth, kHeight, 1);
+  copy.kind = hipMemcpyDeviceToDevice;
+  hipGraphNode_t copied = nullptr, fetched = nullptr, scaled = nullptr;
+  CHECK(hipGraphAddMemcpyNode(&copied, made, nullptr, 0, &copy));
+  void* arguments[] = {&texture, &out};
+  hipKernelNodeParams kernel = {};
+  kernel.func = reinterpret_cast<void*>(fetch_2d);
+  kernel.gridDim = dim3(kHeight);
+  kernel.blockDim = dim3(kWidth);
+  kernel.kernelParams = arguments;
+  CHECK(hipGraphAddKernelNode(&fetched, made, &copied, 1, &kernel));
+  float by = 2;
+  void* scale_arguments[] = {&in, &by};
+  kernel.func = reinterpret_cast<void*>(scale);
+  kernel.kernelParams = scale_arguments;
+  CHECK(hipGraphAddKernelNode(&scaled, made, &fetched, 1, &kernel));
+  hipGraphExec_t executable = nullptr;
+  CHECK(hipGraphInstantiate(&executable, made, nullptr, nullptr, 0));
+  hipStream_t stream = nullptr;
+  CHECK(hipStreamCreate(&stream));
+  for (int i = 0; i < 3; ++i) CHECK(hipGraphLaunch(executable, stream));
+  CHECK(hipStreamSynchronize(stream));
+  std::vector<float> expected = first;
+  for (float& value : expected) value *= 4;
+  expect(held(out) == expected, "a graph with an array");
+  CHECK(hipGraphExecDestroy(executable));
+  CHECK(hipGraphDestroy(made));
+  CHECK(hipStreamDestroy(stream));
+}
+
+// What a range needs was made before it.
+void ranges() {
+  hipArray_t array = new_array();
+  const std::vector<float> first = numbers(1);
+  CHECK(hipMemcpy2DToArray(array, 0, 0, first.data(), kRow, kRow, kHeight, hipMemcpyHostToDevice));
+  hipTextureObject_t texture = texture_of(array);
+  hipResourceDesc resource = {};
+  resource.resType = hipResourceTypeArray;
+  resource.res.array.array = array;
+  hipSurfaceObject_t surface = nullptr;
+  CHECK(hipCreateSurfaceObject(&surface, &resource));
+  float* out = new_buffer(numbers(0));
+  std::vector<float> expected = first;
+  for (int i = 0; i < 3; ++i) {
+    gfxgraph_range_begin("step");
+    double_surface<<<kHeight, kWidth>>>(surface);
+    fetch_2d<<<kHeight, kWidth>>>(texture, out);
+    CHECK(hipDeviceSynchronize());
+    gfxgraph_range_end("step");
+    for (float& value : expected) value *= 2;
+    expect(held(out) == expected, "a step");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* const mode = argc > 1 ? argv[1] : "";
+  if (std::strcmp(mode, "arrays") == 0) arrays();
+  else if (std::strcmp(mode, "textures") == 0) textures();
+  else if (std::strcmp(mode, "surfaces") == 0) surfaces();
+  else if (std::strcmp(mode, "graph") == 0) graph();
+  else if (std::strcmp(mode, "ranges") == 0) ranges();
+  else return 2;
+  std::puts("ok");
+  return 0;
+}
