@@ -155,6 +155,7 @@ GFXGRAPH_INLINE bool any_dest_tagged(const RegisterTags& registers,
   return found;
 }
 
+// Whether a source has a tag.
 template <bool kFew>
 GFXGRAPH_INLINE bool any_source_tagged(const RegisterTags& registers,
                                        const emulator::InstOperands& operands) {

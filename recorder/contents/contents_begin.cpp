@@ -100,6 +100,10 @@ void Contents::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   if (allocation.reachable)
     runs_.watch(allocation);  // before it is read: a host function may write it
   allocation.beginning = true;
+  // Hash before reading the content: a write in between is then recorded once more, as a later
+  // write, instead of being lost.
+  std::vector<uint64_t> blocks;
+  if (allocation.host_visible()) blocks = block_hashes(allocation);
   if (!allocation.object) {
     begin.initial = is_fresh(allocation) || allocation.absent ? unwritten(allocation)
                                                               : first_content(allocation);
@@ -110,7 +114,7 @@ void Contents::take_in_trace(Allocation& allocation, format::AllocationBegin beg
     allocation.begun = true;
   }
   if (!allocation.host_visible()) return events_.append(std::move(begin));
-  allocation.known_blocks = block_hashes(allocation);
+  allocation.known_blocks = std::move(blocks);
   append_beginning(std::move(begin), [&](uint64_t offset, std::span<std::byte> piece) {
     return read_host_piece(allocation.host_address + offset, piece);
   });

@@ -48,7 +48,8 @@ def programs(build, scratch, which):
     objects = {"@module": build.root / "tests" / "recorder_programs" / "module.co"}
     lines = [["samples/streams_events.hip"], ["samples/graph_capture.hip"], ["samples/struct_args.hip"],
              ["tests/recorder/program_graphs.hip", "updates"], ["tests/recorder/program_order.hip", "callbacks"],
-             ["tests/recorder/program_bytes.hip", "callback_pinned"]]
+             ["tests/recorder/program_bytes.hip", "callback_pinned"],
+             ["tests/recorder/program_bytes.hip", "callback_while_read"]]
     if which != "few":
         lines = [line.split()[1:] for line in Path(which).read_text().splitlines() if re.match("(check|all) ", line)]
     pieces = ran = 0
@@ -76,7 +77,7 @@ def programs(build, scratch, which):
             for path in traces:
                 path.unlink()
         ran += 1
-    require(ran >= 6 and pieces > 10 * ran, f"{ran} programs in {pieces} pieces")
+    require(ran >= 7 and pieces > 10 * ran, f"{ran} programs in {pieces} pieces")
 
 
 def bounded(build, scratch):

@@ -1,8 +1,10 @@
 // Legal programs whose copies read bytes at a particular moment, or that HIP refuses, each with an
 // answer computed on the host: program_bytes MODE; prints "ok".
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "program.h"
@@ -165,6 +167,38 @@ static void callback_pinned() {
     CHECK(hipStreamSynchronize(stream));
     expect_all(data, 42 * round + 1, "what the callback wrote to pinned memory");
   }
+}
+
+// The callback writes while a recording of a part of the program reads the memory for the first time,
+// in the call of the copy: the beginning, which has been read by then.
+static void callback_while_read() {
+  constexpr size_t kLarge = size_t{32} << 20;
+  static std::atomic<bool> runs{false}, goes_on{false};
+  hipStream_t stream = new_stream();
+  int* data = device_buffer(0);
+  int* source = nullptr;
+  CHECK(hipHostMalloc(&source, kLarge, hipHostMallocDefault));
+  for (size_t i = 0; i < kLarge / sizeof(int); ++i) source[i] = static_cast<int>(i * 2654435761u);
+  std::memset(source, 0, kBytes);
+  for (int i = 0; i < 8; ++i) {
+    add<<<1, kCount, 0, stream>>>(data, 0);
+    CHECK(hipStreamSynchronize(stream));
+  }
+  CHECK(hipStreamAddCallback(
+      stream,
+      [](hipStream_t, hipError_t, void* filled) {
+        runs = true;
+        while (!goes_on) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        for (int i = 0; i < kCount; ++i) static_cast<int*>(filled)[i] += 42;
+      },
+      source, 0));
+  while (!runs) std::this_thread::yield();
+  goes_on = true;
+  CHECK(hipMemcpyAsync(data, source, kBytes, hipMemcpyHostToDevice, stream));
+  add<<<1, kCount, 0, stream>>>(data, 1);
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(data, 43, "what the callback wrote while the memory was read");
 }
 
 struct GraphNodes {
@@ -502,6 +536,7 @@ int main(int argc, char** argv) {
   const std::pair<const char*, void (*)()> modes[] = {{"refused", refused},
                                                       {"callback_source", callback_source},
                                                       {"callback_pinned", callback_pinned},
+                                                      {"callback_while_read", callback_while_read},
                                                       {"graph_round_trip", graph_round_trip},
                                                       {"graph_host_words", graph_host_words},
                                                       {"host_node_source", host_node_source},

@@ -424,7 +424,7 @@ TEST_F(RecorderSegmentsTest, SaysThatItWasPutOffForLong) {
   const auto last = finish();
   ASSERT_THAT(last->findings(), SizeIs(1));
   EXPECT_TRUE(last->complete());
-  EXPECT_THAT(last->findings()[0].detail, HasSubstr("more than 1 launches"));
+  EXPECT_THAT(last->findings()[0].detail, HasSubstr("more than 1 launch"));
 }
 
 TEST_F(RecorderSegmentsTest, NoBoundaryWhileTheDeviceIsBusy) {
