@@ -255,28 +255,6 @@ hipError_t call_hipStreamAddCallback_spt(hipStream_t stream, hipStreamCallback_t
   return add_callback(kRow_hipStreamAddCallback_spt, stream, function, data, flags);
 }
 
-// ---- attributes that recording changes ----------------------------------------------------------
-
-// The recorder does not record arrays and textures: a program that asks before it uses them is told
-// that there are none, so that its trace stays complete. All versions use this number.
-bool is_recorded() {
-  static const bool recorded = preload::call_dlsym(preload::system_dlsym(), RTLD_DEFAULT,
-                                                   "gfxgraph_recorder_mark") != nullptr;
-  return recorded;
-}
-static_assert(hipDeviceAttributeImageSupport == 10014);
-
-hipError_t call_hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device) {
-  void* const real = real_function(kRow_hipDeviceGetAttribute);
-  if (real == nullptr) return hipErrorNotSupported;
-  const hipError_t result =
-      reinterpret_cast<decltype(&::hipDeviceGetAttribute)>(real)(value, attribute, device);
-  if (result == hipSuccess && attribute == hipDeviceAttributeImageSupport && find_agent() &&
-      is_recorded())
-    *value = 0;
-  return result;
-}
-
 }  // namespace
 }  // namespace gfxgraph::hip_errors
 
