@@ -1,6 +1,7 @@
 // Memory that the program gets and gives back.
 #include <utility>
 
+#include "base/hip_quirks.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
@@ -72,19 +73,24 @@ void Recorder::host_registered(void* host, uint64_t size_bytes, uint32_t flags) 
   });
 }
 
-// As long as hipFree does. Without the lock: what the device waits for may be a call of another
-// thread. Kernels that others launch meanwhile are not among those that were `issued`.
+// As long as hipFree does; where hipFreeArray does not wait for the device, only for a while.
+// Without the lock: what the device waits for may be a call of another thread. Kernels that others
+// launch meanwhile are not among those that were `issued`.
 bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
   waited_for_all = false;
   bool wait = false;
+  uint32_t limit_ms = 0;
   guarded([&] {
     const std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
     wait = allocation && allocation->begun && !allocation->of_graph && !graphs_.captures().any();
     if (!wait) return;
+    if (allocation->array &&
+        !hip_quirk_seen(HipQuirk::kUnregisterWaitsForDevice, facts_.runtime_version))
+      limit_ms = kSettleTimeoutMs;
     host_writes_.look_before_wait();
     issued = flights_.issued();
   });
-  return wait && (waited_for_all = device_->synchronize(0));
+  return wait && (waited_for_all = device_->synchronize(limit_ms));
 }
 
 // The range leaves the map before the real call: another thread may get the same addresses as soon

@@ -86,7 +86,9 @@ void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
   bool reads_wait = false;
   guarded([&] {
     if (stretch_.outside()) return;
-    if (call == "hipHostUnregister" &&
+    const bool may_wait_for_device =
+        call == "hipHostUnregister" || call == "hipFreeArray" || call == "hipArrayDestroy";
+    if (may_wait_for_device &&
         hip_quirk_seen(HipQuirk::kUnregisterWaitsForDevice, facts_.runtime_version)) {
       kind = format::SynchronizeKind::kDevice;
     }

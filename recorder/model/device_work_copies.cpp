@@ -30,6 +30,13 @@ bool DeviceWork::host_waits(const Work& work, const format::Copy& copy) {
     return one != nullptr && !one->host_visible();
   };
   const auto plain = [](const Allocation* one) { return one == nullptr || one->plain_host; };
+  const auto in_array = [](const Allocation* one) { return one != nullptr && one->array; };
+  if (in_array(destination) || in_array(source)) {
+    if (work.knows == Knows::STREAM) return true;
+    if (work.knows == Knows::BY_ARGUMENT &&
+        hip_quirk_seen(HipQuirk::kArrayCopiesAlwaysWait, facts_.runtime_version))
+      return true;
+  }
   // Pitched calls (hipMemcpy2D and the like) behave so by their kind, even if they copy one row.
   if (plain(source) && plain(destination) && copy.destination.pitch_bytes != 0 &&
       hip_quirk_seen(HipQuirk::kPlainRowsWaitForNothing, facts_.runtime_version)) {

@@ -11,6 +11,7 @@
 #include "base/cursor.h"
 #include "format/chunks.h"
 #include "format/pack.h"
+#include "golden_cases.h"
 #include "trace_builder.h"
 
 namespace gfxgraph::format {
@@ -63,6 +64,10 @@ std::vector<std::byte> patched(std::vector<std::byte> bytes, size_t at, T value)
   store_le(bytes.data() + at, value);
   return bytes;
 }
+
+// Cases of golden_bad_images.cpp.
+void add_device_cases(std::vector<GoldenCase>& cases);
+void add_image_cases(std::vector<GoldenCase>& cases);
 
 std::vector<std::byte> base();
 std::vector<std::byte> cut(size_t keep);

@@ -32,14 +32,15 @@ class WaitsTest : public RecordedProgramTest {
 
 // Without the recorder, which may wait itself.
 TEST_F(WaitsTest, TheTableSaysWhatTheRuntimeDoes) {
-  for (const std::string& program : {kWaits + "waits", kReturns, kWaits + "calls",
-                                     kWaits + "graphs", kWaits + "reset", kWaits + "beside"}) {
+  for (const std::string& program :
+       {kWaits + "waits", kReturns, kWaits + "calls", kWaits + "arrays", kWaits + "graphs",
+        kWaits + "reset", kWaits + "beside"}) {
     EXPECT_EQ(alone(program).out, "ok\n") << program;
   }
 }
 
 TEST_F(WaitsTest, CallsWaitUnderTheRecorderAsWell) {
-  for (const char* mode : {"calls", "reset", "graphs"}) {
+  for (const char* mode : {"calls", "arrays", "reset", "graphs"}) {
     const ProcessResult result = record(kManyQueues + kWaits + mode);
     EXPECT_EQ(result.code, 0) << result.out << result.err;
     const auto trace = open();
