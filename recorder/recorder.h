@@ -110,6 +110,9 @@ class Recorder final : private Guard::Owner {
   // freeing(), 0 if it is not known; array_stays() if the real call fails.
   uint64_t array_leaves(Handle array) noexcept;
   void array_stays(Handle array, uint64_t address) noexcept;
+  // Before an array is freed: whether the caller waits for the null stream, as HIP's call does. If
+  // not, that call waits for the device, and so does freeing().
+  bool array_waits_for_null_stream() noexcept;
   struct NewImage {
     format::AllocationKind kind = format::AllocationKind::kTexture;  // or kSurface
     uint64_t handle = 0;
@@ -237,6 +240,7 @@ class Recorder final : private Guard::Owner {
 
   // Memory.
   bool wait_for_device(uint64_t address, uint32_t& issued) noexcept;
+  bool free_of_array_waits_for_device() const noexcept;
   // The recorder waited for all devices in this thread's call, which frees memory.
   static constinit inline thread_local bool waited_for_all = false;
   void begin_mapped(std::span<const MappedMemory::Buffer> buffers, const char* call) noexcept;

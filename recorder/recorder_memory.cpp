@@ -73,24 +73,30 @@ void Recorder::host_registered(void* host, uint64_t size_bytes, uint32_t flags) 
   });
 }
 
-// As long as hipFree does; where hipFreeArray does not wait for the device, only for a while.
-// Without the lock: what the device waits for may be a call of another thread. Kernels that others
-// launch meanwhile are not among those that were `issued`.
+bool Recorder::free_of_array_waits_for_device() const noexcept {
+  return hip_quirk_seen(HipQuirk::kUnregisterWaitsForDevice, facts_.runtime_version);
+}
+
+bool Recorder::array_waits_for_null_stream() noexcept {
+  if (free_of_array_waits_for_device()) return false;
+  guarded([&] { host_writes_.look_before_wait(); });
+  return true;
+}
+
+// As long as hipFree does. Without the lock: what the device waits for may be a call of another
+// thread. Kernels that others launch meanwhile are not among those that were `issued`.
 bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
   waited_for_all = false;
   bool wait = false;
-  uint32_t limit_ms = 0;
   guarded([&] {
     const std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
     wait = allocation && allocation->begun && !allocation->of_graph && !graphs_.captures().any();
+    if (wait && allocation->array) wait = free_of_array_waits_for_device();
     if (!wait) return;
-    if (allocation->array &&
-        !hip_quirk_seen(HipQuirk::kUnregisterWaitsForDevice, facts_.runtime_version))
-      limit_ms = kSettleTimeoutMs;
     host_writes_.look_before_wait();
     issued = flights_.issued();
   });
-  return wait && (waited_for_all = device_->synchronize(limit_ms));
+  return wait && (waited_for_all = device_->synchronize(0));
 }
 
 // The range leaves the map before the real call: another thread may get the same addresses as soon
@@ -137,6 +143,10 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
       finding(
           format::FindingKind::kNote, "hipFreeAsync",
           "the final contents of its memory are unknown, because reading them would have to wait");
+    } else if (allocation->array && !free_of_array_waits_for_device()) {
+      // The hook has waited for the null stream; other work on it is done, or HIP's own free of it
+      // would be too early.
+      result.post = contents_.post_content(*allocation);
     } else if (!idle && !(stream_ordered && settled())) {
       finding(format::FindingKind::kNote, stream_ordered ? "hipFreeAsync" : "hipFree",
               "the device failed or did not become idle; the buffer's final contents are unknown");

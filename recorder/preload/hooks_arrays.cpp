@@ -62,6 +62,9 @@ hipError_t end_array(int index, hipArray* array, const void* site = __builtin_re
   const Scope scope(CallKind::kOther, site);
   if (!scope.record) return real(index, array);
   const uint64_t address = recorder().array_leaves(array);
+  // As this call does itself, before its last contents are read.
+  if (recorder().array_waits_for_null_stream())
+    (void)real(kCall_hipStreamSynchronize, hipStream_t{nullptr});
   Freeing freeing = recorder().freeing(address);
   const hipError_t result = real(index, array);
   if (result != hipSuccess) recorder().array_stays(array, address);

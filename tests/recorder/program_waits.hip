@@ -622,7 +622,7 @@ int main(int argc, char** argv) {
     for (hipStream_t stream : {hipStream_t{nullptr}, blocking, other})
       destroyed_graph_returns(stream);
   } else if (mode == "arrays") {
-    all_calls_of_arrays(to, version);
+    all_calls_of_arrays(words, version);  // HIP copies from the beginning of buffers alone
   } else if (mode == "calls") {
     all_calls(to, copies_wait, staged, rows_staged, unregister_waits);
   } else {
