@@ -21,12 +21,12 @@ using format::ImageObject;
 using format::ImageResource;
 
 // HIP's numbers.
-constexpr uint32_t kLayered = 1, kCubemap = 4;                      // hipArrayLayered, ...
-constexpr uint8_t kWrap = 0, kClamp = 1, kMirror = 2, kBorder = 3;  // hipTextureAddressMode
-constexpr uint8_t kPoint = 0, kLinear = 1;                          // hipTextureFilterMode
-constexpr uint8_t kElementType = 0, kNormalizedFloat = 1;           // hipTextureReadMode
-// The last version that was seen to give all axes the mode of the first one, and the first one that
-// was seen not to.
+constexpr uint32_t kLayered = 1, kCubemap = 4;             // hipArrayLayered, ...
+constexpr uint8_t kWrap = 0, kMirror = 2, kBorder = 3;     // hipTextureAddressMode
+constexpr uint8_t kLinear = 1;                             // hipTextureFilterMode
+constexpr uint8_t kElementType = 0, kNormalizedFloat = 1;  // hipTextureReadMode
+// Older versions give all axes the mode of the first one (5.2.3, 6.4.3), newer ones give each its
+// own (7.2.4). Between the two: unknown.
 constexpr int32_t kOneModeUntil = 6'05'00000, kThreeModesFrom = 7'02'00000;
 
 tl::unexpected<Error> refuse(const char* why) { return fail(Status::kUnsupported, why); }
