@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "emulator/engine/clock.h"
-#include "emulator/isa/image.h"
+#include "emulator/isa/image_format.h"
 #include "hsa/attributes.h"
 #include "hsa/device.h"
 #include "hsa/image_extension.h"

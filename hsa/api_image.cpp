@@ -7,11 +7,10 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "emulator/isa/image.h"
+#include "emulator/isa/image_format.h"
 #include "hsa/copy.h"
 #include "hsa/device.h"
 #include "hsa/image_extension.h"
-#include "hsa/image_format.h"
 #include "hsa/memory.h"
 #include "hsa/runtime.h"
 #include "hsa/watchdog.h"
@@ -38,17 +37,19 @@ const hsa_status_t kPitchUnsupported = status_number(HSA_EXT_STATUS_ERROR_IMAGE_
 const hsa_status_t kSamplerUnsupported =
     status_number(HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED);
 
-// What a handle points to. HIP copies 12 words of an image and 8 of a sampler; device code reads
-// the format and the width of an image after its resource, as with ROCr.
-struct Descriptor {
-  uint32_t words[12];
-};
+// An image beside the descriptor that kernels see.
+using Made = emulator::MadeImage;
+using emulator::ChannelFormat;
 
-// An image beside the descriptor that kernels see. 1DB: a buffer of `width` elements.
-struct Made {
-  Image image;
-  bool buffer = false;
+// What a handle points to.
+struct Descriptor {
+  uint32_t words[emulator::kImageHandleWords];
 };
+static_assert(emulator::kSamplerHandleWords <= emulator::kImageHandleWords);
+
+ChannelFormat channels_of(const hsa_ext_image_format_t& format) {
+  return {static_cast<uint32_t>(format.channel_type), static_cast<uint32_t>(format.channel_order)};
+}
 
 std::mutex& images_mutex() {
   static auto* const mutex = new std::mutex();
@@ -98,14 +99,13 @@ hsa_status_t type_of(const hsa_ext_image_descriptor_t& d, Made& made) {
       break;
     default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
-  const size_t most = made.buffer ? kMostBufferElements : Image::kMostWidth;
-  if (d.width == 0 || height == 0 || slices == 0 || d.width > most || height > Image::kMostHeight ||
-      slices > Image::kMostSlices)
-    return kSizeUnsupported;
-  image.width = static_cast<uint32_t>(d.width);
-  image.height = static_cast<uint32_t>(height);
-  image.slices = static_cast<uint32_t>(slices);
-  return HSA_STATUS_SUCCESS;
+  const auto size = [](size_t value) {
+    return static_cast<uint32_t>(std::min<size_t>(value, UINT32_MAX));
+  };
+  image.width = size(d.width);
+  image.height = size(height);
+  image.slices = size(slices);
+  return made.size_fits() ? HSA_STATUS_SUCCESS : kSizeUnsupported;
 }
 
 // Everything but the base.
@@ -113,7 +113,7 @@ hsa_status_t lay_out(const char* call, const hsa_ext_image_descriptor_t* descrip
                      hsa_ext_image_data_layout_t layout, size_t row_pitch, size_t slice_pitch,
                      Made& made) {
   if (descriptor == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const auto format = hardware_format(descriptor->format);
+  const auto format = emulator::hardware_format(channels_of(descriptor->format));
   if (!format) {
     return refuse(kFormatUnsupported, call,
                   fmt::format("channel type {} in order {} is not supported",
@@ -122,45 +122,20 @@ hsa_status_t lay_out(const char* call, const hsa_ext_image_descriptor_t* descrip
   }
   if (const hsa_status_t status = type_of(*descriptor, made); status != HSA_STATUS_SUCCESS)
     return refuse(status, call, "the size or the geometry is not supported");
-  Image& image = made.image;
-  image.format_id = format->id;
-  image.format = emulator::buffer_format(format->id);
-  image.select = format->select;
-  const uint64_t tight = uint64_t{image.width} * image.format.bytes;
-  image.row_bytes = made.buffer ? tight : emulator::image_row_bytes(image.width, image.format);
+  made.set_format(*format);
+  made.set_rows();
   if (layout == HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE || made.buffer) return HSA_STATUS_SUCCESS;
-  const bool free_pitch = image.type == ImageType::k1D || image.type == ImageType::k2D;
-  if (row_pitch != 0) {
-    const bool possible = row_pitch % Image::kAlignment == 0 && row_pitch >= tight &&
-                          row_pitch / image.format.bytes <= Image::kMostWidth;
-    if (!possible || (!free_pitch && row_pitch != image.row_bytes))
-      return refuse(kPitchUnsupported, call, "the pitch of rows is not supported");
-    image.row_bytes = row_pitch;
-  }
-  if (slice_pitch != 0 && slice_pitch != image.slice_bytes())
+  if (row_pitch != 0 && !made.set_row_pitch(row_pitch))
+    return refuse(kPitchUnsupported, call, "the pitch of rows is not supported");
+  if (slice_pitch != 0 && slice_pitch != made.image.slice_bytes())
     return refuse(kPitchUnsupported, call, "slices are not whole rows");
   return HSA_STATUS_SUCCESS;
-}
-
-// From the first to the last texel.
-uint64_t used_bytes(const Image& image) {
-  const uint64_t last = image.address(image.width - 1, image.height - 1, image.slices - 1);
-  return last + image.format.bytes - image.base;
 }
 
 Result<Descriptor*> new_descriptor() {
   const auto memory = allocate(Pool::kHostFine, sizeof(Descriptor), 0);
   if (!memory) return tl::unexpected(memory.error());
   return reinterpret_cast<Descriptor*>(*memory);
-}
-
-void fill_buffer(const Image& image, uint32_t* words) {
-  // Structured: an index is compared with the number of elements.
-  constexpr uint32_t kStructured = 1u << 28;
-  words[0] = static_cast<uint32_t>(image.base);
-  words[1] = (static_cast<uint32_t>(image.base >> 32) & 0xffff) | image.format.bytes << 16;
-  words[2] = image.width;
-  words[3] = image.select | image.format_id << 12 | 1u << 24 | kStructured;
 }
 
 hsa_status_t create(const char* call, hsa_agent_t agent,
@@ -173,27 +148,15 @@ hsa_status_t create(const char* call, hsa_agent_t agent,
     Made made;
     const hsa_status_t status = lay_out(call, descriptor, layout, row_pitch, slice_pitch, made);
     if (status != HSA_STATUS_SUCCESS) return status;
-    Image& image = made.image;
-    image.base = reinterpret_cast<uint64_t>(data);
-    const uint64_t alignment = made.buffer ? image.format.bytes : Image::kAlignment;
-    if (image.base % alignment != 0)
+    made.image.base = reinterpret_cast<uint64_t>(data);
+    if (made.image.base % made.base_alignment() != 0)
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, "the memory is not aligned");
-    if (!device_range_is_allowed(data, used_bytes(image)))
+    if (!device_range_is_allowed(data, made.used_bytes()))
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call,
                     "the image is larger than the memory that it is made of");
     const auto place = new_descriptor();
     if (!place) return refuse(status_of(place.error()), call, place.error());
-    uint32_t(&words)[12] = (*place)->words;
-    if (made.buffer) {
-      fill_buffer(image, words);
-    } else {
-      uint32_t resource[Image::kWords];
-      emulator::write_image(image, resource);
-      std::memcpy(words, resource, sizeof(resource));
-    }
-    words[8] = descriptor->format.channel_type;
-    words[9] = descriptor->format.channel_order;
-    words[10] = image.width;
+    emulator::write_image_handle(made, channels_of(descriptor->format), (*place)->words);
     handle->handle = reinterpret_cast<uint64_t>(*place);
     const std::lock_guard lock(images_mutex());
     images()[handle->handle] = made;
@@ -312,7 +275,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_ext_image_get_capability_with_layout(
     constexpr uint32_t kAll =
         HSA_EXT_IMAGE_CAPABILITY_READ_ONLY | HSA_EXT_IMAGE_CAPABILITY_WRITE_ONLY |
         HSA_EXT_IMAGE_CAPABILITY_READ_WRITE | HSA_EXT_IMAGE_CAPABILITY_ACCESS_INVARIANT_DATA_LAYOUT;
-    *mask = is_gpu(agent) && hardware_format(*format) ? kAll : 0u;
+    *mask = is_gpu(agent) && emulator::hardware_format(channels_of(*format)) ? kAll : 0u;
     return HSA_STATUS_SUCCESS;
   });
 }

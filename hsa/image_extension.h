@@ -4,13 +4,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 namespace gfxgraph::hsa {
-
-// Of images of the geometry 1DB.
-constexpr uint32_t kMostBufferElements = 1u << 27;
 
 // hsa_ext_images_1_pfn_t, and hsa_ext_sampler_create_v2 after it, as in newer headers.
 std::span<const std::byte> image_extension_table();

@@ -18,7 +18,7 @@
 #include "lanecheck/device_memory.h"
 #include "lanecheck/grouping.h"
 #include "lanecheck/host_services.h"
-#include "lanecheck/image_use.h"
+#include "lanecheck/images.h"
 #include "lanecheck/init_check.h"
 #include "lanecheck/init_events.h"
 #include "lanecheck/kernel_fault.h"
@@ -52,6 +52,7 @@ class TraceCheck {
         budget_(budget),
         analysis_(analysis),
         memory_(trace.events(), budget_),
+        images_(trace, memory_),
         services_(memory_, sites_, budget_),
         race_(selection_.has(Tool::kRacecheck)
                   ? std::make_unique<RaceCheck>(memory_.map(), sites_, budget_)
@@ -66,7 +67,7 @@ class TraceCheck {
                   race_.get(), init_.get()),
         provenance_(budget_, analysis == nullptr ? nullptr : analysis->words(),
                     analysis == nullptr ? nullptr : analysis->order()),
-        events_(trace, memory_, budget_, report_.notes) {
+        events_(trace, memory_, images_, budget_, report_.notes) {
     report_.tools = options.selection.tools;
     sites_.set_filter([this](uint32_t kernel, const LaneEvent& event) {
       return selection_.has(class_text(event.finding_class).tool) &&
@@ -196,13 +197,20 @@ class TraceCheck {
 
   template <typename Action>
   Result<void> apply(const Action& action) {
-    if constexpr (requires { events_.apply(action); }) {
-      if constexpr (requires { images_.see(action); }) images_.see(action);
-      if constexpr (std::is_same_v<Action, format::HostWrite>) GFXGRAPH_TRY(tell_race(action));
-      GFXGRAPH_TRY(events_.apply(action));
-      return tell(action);
-    }
+    if constexpr (requires { images_.see(action); }) images_.see(action);
+    if constexpr (std::is_same_v<Action, format::HostWrite>) GFXGRAPH_TRY(tell_race(action));
+    if constexpr (requires { events_.apply(action); }) return carry_out(action);
     return {};  // streams, events, markers: sequence order is a valid order
+  }
+  Result<void> apply(const format::Copy& copy) {
+    images_.see(copy);
+    format::Copy room;
+    return carry_out(images_.placed(copy, room));
+  }
+  template <typename Action>
+  Result<void> carry_out(const Action& action) {
+    GFXGRAPH_TRY(events_.apply(action));
+    return tell(action);
   }
   Result<void> apply(const std::monostate&) { return {}; }
   // An event that was carried out.
@@ -228,9 +236,11 @@ class TraceCheck {
   Result<void> apply(const format::AllocationBegin& allocation) {
     images_.see(allocation);
     if (allocation.kind != format::AllocationKind::kModuleGlobal) {
-      GFXGRAPH_TRY(events_.apply(allocation));
-      if (race_events_) race_events_->apply(allocation);
-      return tell(allocation);
+      format::AllocationBegin room;
+      GFXGRAPH_ASSIGN_OR_RETURN(const auto* const here, images_.placed(allocation, room));
+      GFXGRAPH_TRY(events_.apply(*here));
+      if (race_events_) race_events_->apply(*here);
+      return tell(*here);
     }
     format::AllocationBegin placed = allocation;
     if (allocation.host_address != 0) {  // a __managed__ variable: memory that a pointer leads to
@@ -487,10 +497,10 @@ class TraceCheck {
   Budget& budget_;
   TraceAnalysis* const analysis_;
   DeviceMemory memory_;
+  Images images_;
   Sites sites_;
   HostServices services_;
   WaitCheck waits_;
-  ImageUse images_;
   std::unique_ptr<RaceCheck> race_;  // null: not asked for
   std::optional<RaceEvents> race_events_;
   std::unique_ptr<InitCheck> init_;  // null: not asked for

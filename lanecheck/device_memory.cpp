@@ -17,10 +17,13 @@ constexpr uint64_t kFirstOwnAddress = uint64_t{0x100000000000};
 // Region::tag of a part of own memory: no id of an allocation.
 constexpr uint64_t kPartTag = uint64_t{1} << 63;
 constexpr uint64_t kOwnGapBytes = uint64_t{1} << 30;
+// Behind what choose_address() finds a place for, which a program may make many of.
+constexpr uint64_t kChosenGapBytes = uint64_t{1} << 16;
 
 emulator::RegionKind region_kind(format::AllocationKind kind) {
   switch (kind) {
     case format::AllocationKind::kDevice:
+    case format::AllocationKind::kArray:
     case format::AllocationKind::kStreamOrdered: return emulator::RegionKind::kDevice;
     case format::AllocationKind::kModuleGlobal: return emulator::RegionKind::kCode;
     default: return emulator::RegionKind::kHost;
@@ -29,7 +32,9 @@ emulator::RegionKind region_kind(format::AllocationKind kind) {
 
 std::string buffer_name(const format::AllocationBegin& allocation) {
   if (!allocation.symbol.empty()) return allocation.symbol;
-  return fmt::format("buffer #{}", allocation.id);
+  const bool image = allocation.array || allocation.object;
+  return fmt::format("{} #{}", image ? format::allocation_kind_name(allocation.kind) : "buffer",
+                     allocation.id);
 }
 
 }  // namespace
@@ -215,6 +220,11 @@ const DeviceMemory::Buffer* DeviceMemory::find(format::AllocationId id) const {
   return entry == by_address_.end() ? nullptr : &entry->second;
 }
 
+std::optional<uint64_t> DeviceMemory::address_of(format::AllocationId id) const {
+  const Buffer* const buffer = find(id);
+  return buffer == nullptr ? std::nullopt : std::optional(buffer->address);
+}
+
 Result<std::span<std::byte>> DeviceMemory::bytes_from(format::AllocationId id, uint64_t offset) {
   const Buffer* const buffer = find(id);
   if (buffer == nullptr) {
@@ -264,6 +274,18 @@ Result<uint64_t> DeviceMemory::add_own(uint64_t size_bytes, emulator::RegionKind
   buffer.address = address;
   Result<void> inserted = insert(std::move(buffer));
   if (!inserted) return with_context(std::move(inserted).error(), name);
+  return address;
+}
+
+Result<uint64_t> DeviceMemory::choose_address(uint64_t size_bytes) {
+  const std::optional<uint64_t> room = checked_align_up(size_bytes, kChosenGapBytes);
+  constexpr uint64_t kEnd = 4 * kFirstOwnAddress;
+  if (room && *room > budget_.memory_limit_bytes())
+    return tl::unexpected<Error>(budget_.take_memory(*room, "an array").error());
+  if (!room || next_own_ >= kEnd || *room > kEnd - next_own_)
+    return fail(Status::kOutOfMemory, fmt::format("no addresses for {} bytes", size_bytes));
+  const uint64_t address = next_own_;
+  next_own_ += *room + kChosenGapBytes;
   return address;
 }
 

@@ -40,6 +40,8 @@ class DeviceMemory {
 
   // The bytes of a live allocation; kCorrupt if it is not live or the range leaves it.
   Result<std::span<std::byte>> bytes(format::AllocationId id, uint64_t offset, uint64_t size);
+  // Where a live allocation is.
+  std::optional<uint64_t> address_of(format::AllocationId id) const;
   // From `offset` to the allocation's end.
   Result<std::span<std::byte>> bytes_from(format::AllocationId id, uint64_t offset);
 
@@ -51,6 +53,8 @@ class DeviceMemory {
   // requested byte). The result is borrowed.
   Result<DeviceBytes*> add_heap(uint64_t address, uint64_t size_bytes, uint64_t tag);
   std::span<std::byte> own_bytes(uint64_t address);
+  // An address for a recorded allocation that has none that kernels know: an array. Not used again.
+  Result<uint64_t> choose_address(uint64_t size_bytes);
   // A part of own memory that the program requested by itself: a variable in a code object.
   struct Part {
     std::string name;

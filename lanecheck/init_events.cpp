@@ -16,6 +16,7 @@ void for_rows(uint64_t height, uint64_t depth, uint64_t pitch, uint64_t slice, c
 
 Result<void> InitEvents::apply(const format::AllocationBegin& begin) {
   if (begin.kind != format::AllocationKind::kDevice &&
+      begin.kind != format::AllocationKind::kArray &&
       begin.kind != format::AllocationKind::kStreamOrdered)
     return {};
   addresses_[begin.id] = begin.recorded_address;

@@ -79,17 +79,20 @@ void fill_row(std::byte* row, const format::Memset& memset, uint64_t bytes) {
 
 }  // namespace
 
+void MemoryEvents::note_unknown(format::AllocationId id, const char* what) {
+  if (unknown_contents_++ != 0) return;
+  notes_.push_back(
+      fmt::format("the trace lacks contents (first: {} of allocation {}): they read as zero, "
+                  "except words that point to other memory, and results computed from them may "
+                  "differ from the recorded run",
+                  what, id));
+}
+
 Result<void> MemoryEvents::write(format::AllocationId id, uint64_t offset,
                                  const format::Content& content, const char* what) {
   if (content.size_bytes == 0) return {};
   if (!content.stored) {
-    if (unknown_contents_++ == 0) {
-      notes_.push_back(
-          fmt::format("the trace lacks contents (first: {} of allocation {}): they read as zero, "
-                      "except words that point to other memory, and results computed from them may "
-                      "differ from the recorded run",
-                      what, id));
-    }
+    note_unknown(id, what);
     // Words that lead to other memory are known all the same.
     for (const format::Relocation& word : content.relocations) {
       const auto target = addresses_.find(word.allocation);
@@ -109,6 +112,20 @@ Result<void> MemoryEvents::write(format::AllocationId id, uint64_t offset,
   return {};
 }
 
+// The trace has no gaps between its rows.
+Result<void> MemoryEvents::write_array(format::AllocationId id, const ArrayLayout& layout,
+                                       const format::Content& content) {
+  if (content.size_bytes == 0) return {};
+  if (!content.stored) {
+    note_unknown(id, "initial contents");
+    return {};
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> bytes, memory_.bytes(id, 0, layout.bytes()));
+  const Box rows = make_box(layout.row_bytes, layout.rows, layout.slices, layout.pitch_bytes,
+                            layout.slice_bytes());
+  return fill_from_host(content, rows, bytes);
+}
+
 Result<void> MemoryEvents::apply(const format::AllocationBegin& action) {
   if (action.size_bytes == 0) return {};
   addresses_[action.id] = action.recorded_address;
@@ -118,7 +135,40 @@ Result<void> MemoryEvents::apply(const format::AllocationBegin& action) {
   } else {
     GFXGRAPH_TRY(memory_.begin(action));
   }
+  if (action.object) return images_.describe(action);
+  if (const ArrayLayout* const layout = images_.layout(action.id))
+    return write_array(action.id, *layout, action.initial);
   return write(action.id, 0, action.initial, "initial contents");
+}
+
+Result<std::span<const std::byte>> MemoryEvents::contents(format::AllocationId id,
+                                                          uint64_t size_bytes,
+                                                          std::vector<std::byte>& room) {
+  const ArrayLayout* const layout = images_.layout(id);
+  if (layout == nullptr) return memory_.bytes(id, 0, size_bytes);
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> bytes,
+                            memory_.bytes(id, 0, layout->bytes()));
+  if (size_bytes > layout->linear_bytes())
+    return fail(Status::kCorrupt, fmt::format("{} bytes of array {}", size_bytes, id));
+  room.resize(size_bytes);
+  layout->pack(bytes, room);
+  return room;
+}
+
+Result<std::span<const std::byte>> MemoryEvents::taken(const format::Copy& copy,
+                                                       std::vector<std::byte>& room) {
+  const format::CopyEnd& from = copy.source;
+  const Box rows =
+      make_box(copy.width_bytes, copy.height, copy.depth, from.pitch_bytes, from.slice_bytes);
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
+                            memory_.bytes_from(from.allocation, from.offset_bytes));
+  GFXGRAPH_TRY(check_box(rows, bytes.size(), "copy"));
+  const uint64_t size = rows.width * rows.height * rows.depth;
+  if (rows.empty() || rows.linear()) return bytes.first(size);
+  room.resize(size);
+  const Box packed = make_box(copy.width_bytes, copy.height, copy.depth, 0, 0);
+  GFXGRAPH_TRY(copy_box(packed, room, rows, bytes));
+  return room;
 }
 
 Result<bool> MemoryEvents::unwritten_alone(format::AllocationId id, const format::Content& post,
@@ -136,8 +186,9 @@ Result<bool> MemoryEvents::unwritten_alone(format::AllocationId id, const format
 Result<void> MemoryEvents::apply(const format::AllocationEnd& action) {
   const format::Content& post = action.post;
   if (post.size_bytes != 0) {
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> bytes,
-                              memory_.bytes(action.id, 0, post.size_bytes));
+    std::vector<std::byte> room;
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
+                              contents(action.id, post.size_bytes, room));
     bool known = true;
     bool equal = false;
     if (post.hash || post.blob) {
@@ -157,11 +208,13 @@ Result<void> MemoryEvents::apply(const format::AllocationEnd& action) {
       ++comparison_.compared;
       comparison_.equal += equal ? 1 : 0;
       if (!equal && comparison_.first_different.empty()) {
-        comparison_.first_different = fmt::format("buffer #{}", action.id);
+        comparison_.first_different = fmt::format(
+            "{} #{}", images_.layout(action.id) == nullptr ? "buffer" : "array", action.id);
       }
     }
   }
   memory_.end(action.id, action.freed);
+  images_.end(action.id);
   return {};
 }
 
@@ -195,6 +248,11 @@ Result<void> MemoryEvents::copy_from_host(const format::Copy& action, const Box&
   if (target.linear()) {
     return write(action.destination.allocation, action.destination.offset_bytes, content, "copy");
   }
+  return fill_from_host(content, target, bytes);
+}
+
+Result<void> MemoryEvents::fill_from_host(const format::Content& content, const Box& target,
+                                          std::span<std::byte> bytes) {
   if (!content.blob) {
     return for_each_row(target, [&](uint64_t offset, uint64_t) {
       std::memset(bytes.data() + offset, content.fill, target.width);
@@ -203,7 +261,7 @@ Result<void> MemoryEvents::copy_from_host(const format::Copy& action, const Box&
   // No larger than the target, so within the memory budget once more at most.
   std::vector<std::byte> packed(content.size_bytes);
   GFXGRAPH_TRY(trace_.read_blob(content.blob, packed));
-  const Box source = make_box(action.width_bytes, action.height, action.depth, 0, 0);
+  const Box source = make_box(target.width, target.height, target.depth, 0, 0);
   GFXGRAPH_TRY(check_box(source, packed.size(), "copy"));
   return copy_box(target, bytes, source, packed);
 }

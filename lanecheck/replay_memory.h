@@ -12,6 +12,7 @@
 #include "format/earlier_contents.h"
 #include "format/reader.h"
 #include "lanecheck/device_memory.h"
+#include "lanecheck/images.h"
 
 namespace gfxgraph::lanecheck {
 
@@ -25,10 +26,16 @@ struct Comparison {
 class MemoryEvents {
  public:
   // All must outlive this. Errors with an exhausted budget: the event was not carried out.
-  MemoryEvents(const format::Trace& trace, DeviceMemory& memory, Budget& budget,
+  MemoryEvents(const format::Trace& trace, DeviceMemory& memory, Images& images, Budget& budget,
                std::vector<std::string>& notes)
-      : trace_(trace), memory_(memory), budget_(budget), notes_(notes), earlier_(trace) {}
+      : trace_(trace),
+        memory_(memory),
+        images_(images),
+        budget_(budget),
+        notes_(notes),
+        earlier_(trace) {}
 
+  // Arrays, and copies from and to them: as Images::placed() has them.
   Result<void> apply(const format::AllocationBegin& action);
   Result<void> apply(const format::AllocationEnd& action);
   Result<void> apply(const format::HostWrite& action);
@@ -37,10 +44,20 @@ class MemoryEvents {
 
   const Comparison& comparison() const { return comparison_; }
 
+  // The first bytes of a live allocation, of an array its texels without gaps: in `room`, or where
+  // they are.
+  Result<std::span<const std::byte>> contents(format::AllocationId id, uint64_t size_bytes,
+                                              std::vector<std::byte>& room);
+  // What a copy to the host takes, row behind row.
+  Result<std::span<const std::byte>> taken(const format::Copy& copy, std::vector<std::byte>& room);
+
   struct Box;  // rows and planes of bytes
 
  private:
   Result<void> copy_from_host(const format::Copy& action, const Box& target,
+                              std::span<std::byte> bytes);
+  // Rows without gaps.
+  Result<void> fill_from_host(const format::Content& content, const Box& target,
                               std::span<std::byte> bytes);
   Result<void> copy_box(const Box& target, std::span<std::byte> to, const Box& source,
                         std::span<const std::byte> from);
@@ -48,6 +65,9 @@ class MemoryEvents {
   Result<void> for_each_row(const Box& box, const Visit& visit);
   Result<void> write(format::AllocationId id, uint64_t offset, const format::Content& content,
                      const char* what);
+  Result<void> write_array(format::AllocationId id, const ArrayLayout& layout,
+                           const format::Content& content);
+  void note_unknown(format::AllocationId id, const char* what);
 
   // Whether what differs was left out by everybody: zero here, and in the recorded run what the
   // memory held before. Of a content known by its hash alone: whether it may be.
@@ -56,6 +76,7 @@ class MemoryEvents {
 
   const format::Trace& trace_;
   DeviceMemory& memory_;
+  Images& images_;
   Budget& budget_;
   std::vector<std::string>& notes_;
   Comparison comparison_;

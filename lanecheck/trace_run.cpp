@@ -14,7 +14,8 @@ TraceRun::TraceRun(const format::Trace& trace, const BudgetLimits& limits)
     : trace_(trace),
       budget_(limits),
       memory_(trace.events(), budget_),
-      events_(trace, memory_, budget_, notes_) {}
+      images_(trace, memory_),
+      events_(trace, memory_, images_, budget_, notes_) {}
 
 Result<std::unique_ptr<TraceRun>> TraceRun::create(const format::Trace& trace,
                                                    const BudgetLimits& limits) {
@@ -58,7 +59,11 @@ Result<void> TraceRun::carry_out(const Action& action) {
 Result<void> TraceRun::carry_out(const format::AllocationBegin& begin) {
   images_.see(begin);
   if (begin.initial.unwritten) unwritten_.insert(begin.id);
-  if (begin.kind != format::AllocationKind::kModuleGlobal) return events_.apply(begin);
+  if (begin.kind != format::AllocationKind::kModuleGlobal) {
+    format::AllocationBegin room;
+    GFXGRAPH_ASSIGN_OR_RETURN(const auto* const here, images_.placed(begin, room));
+    return events_.apply(*here);
+  }
   format::AllocationBegin placed = begin;
   if (begin.host_address != 0) {  // a __managed__ variable: memory that a pointer leads to
     point_to_managed(code_, begin, memory_);
@@ -74,13 +79,16 @@ Result<void> TraceRun::carry_out(const format::AllocationBegin& begin) {
   return events_.apply(placed);
 }
 
-Result<void> TraceRun::carry_out(const format::Copy& copy) {
-  images_.see(copy);
-  const bool linear = copy.height == 1 && copy.depth == 1;
-  const format::BlobId hash = copy.host_result.hash ? copy.host_result.hash : copy.host_result.blob;
-  if (copy.destination.allocation == 0 && copy.source.allocation != 0 && linear && hash &&
-      copy.host_result.size_bytes == copy.width_bytes) {
-    compare(copy.source.allocation, copy.source.offset_bytes, copy.width_bytes, hash,
+Result<void> TraceRun::carry_out(const format::Copy& recorded) {
+  images_.see(recorded);
+  format::Copy room;
+  const format::Copy& copy = images_.placed(recorded, room);
+  const format::Content& result = copy.host_result;
+  const format::BlobId hash = result.hash ? result.hash : result.blob;
+  if (copy.destination.allocation == 0 && copy.source.allocation != 0 && hash &&
+      result.size_bytes != 0) {
+    std::vector<std::byte> rows;
+    compare(copy.source.allocation, events_.taken(copy, rows), hash,
             "a copy to the host from buffer");
   }
   return events_.apply(copy);
@@ -88,17 +96,20 @@ Result<void> TraceRun::carry_out(const format::Copy& copy) {
 
 Result<void> TraceRun::carry_out(const format::Checkpoint& checkpoint) {
   for (const format::Checkpoint::State& state : checkpoint.states) {
-    const Result<std::span<std::byte>> bytes = memory_.bytes_from(state.allocation, 0);
-    if (bytes) compare(state.allocation, 0, bytes->size(), state.hash, "a checkpoint of buffer");
+    const ArrayLayout* const array = images_.layout(state.allocation);
+    const Result<std::span<std::byte>> all = memory_.bytes_from(state.allocation, 0);
+    if (!all) continue;
+    std::vector<std::byte> room;
+    const uint64_t size = array == nullptr ? all->size() : array->linear_bytes();
+    compare(state.allocation, events_.contents(state.allocation, size, room), state.hash,
+            "a checkpoint of buffer");
   }
   return {};
 }
 
-void TraceRun::compare(format::AllocationId id, uint64_t offset, uint64_t size,
+void TraceRun::compare(format::AllocationId id, const Result<std::span<const std::byte>>& bytes,
                        const format::BlobId& hash, const char* what) {
-  if (unwritten_.contains(id) || size == 0) return;
-  const Result<std::span<std::byte>> bytes = memory_.bytes(id, offset, size);
-  if (!bytes) return;
+  if (unwritten_.contains(id) || !bytes || bytes->empty()) return;
   ++compared_;
   if (format::hash_bytes(*bytes) == hash) return;
   if (different_++ == 0) first_different_ = fmt::format("{} #{} at event {}", what, id, sequence_);
@@ -145,8 +156,7 @@ Result<void> TraceRun::carry_out(const format::Launch& launch) {
 }
 
 Result<std::span<const std::byte>> TraceRun::bytes(format::AllocationId id, uint64_t size_bytes) {
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> bytes, memory_.bytes(id, 0, size_bytes));
-  return std::span<const std::byte>(bytes);
+  return events_.contents(id, size_bytes, room_);
 }
 
 }  // namespace gfxgraph::lanecheck

@@ -14,7 +14,7 @@
 #include "format/reader.h"
 #include "lanecheck/budget.h"
 #include "lanecheck/device_memory.h"
-#include "lanecheck/image_use.h"
+#include "lanecheck/images.h"
 #include "lanecheck/launch_frame.h"
 #include "lanecheck/loaded_code.h"
 #include "lanecheck/replay_memory.h"
@@ -37,7 +37,7 @@ class TraceRun {
   // One node of a graph, in place of the graph's launch.
   Result<void> apply(const format::GraphNode& node);
 
-  // The first bytes of a live allocation.
+  // The first bytes of a live allocation, of an array in linear order; until the next call.
   Result<std::span<const std::byte>> bytes(format::AllocationId id, uint64_t size_bytes);
   // Executed kernels; each kernel node of a graph counts.
   uint64_t launches() const { return launches_; }
@@ -61,18 +61,19 @@ class TraceRun {
   Result<void> carry_out(const format::Launch& launch);
   Result<void> carry_out(const format::GraphLaunch& launch);
   Result<void> carry_out(const format::Checkpoint& checkpoint);
-  void compare(format::AllocationId id, uint64_t offset, uint64_t size, const format::BlobId& hash,
-               const char* what);
+  void compare(format::AllocationId id, const Result<std::span<const std::byte>>& bytes,
+               const format::BlobId& hash, const char* what);
 
   const format::Trace& trace_;
   Budget budget_;
   DeviceMemory memory_;
+  Images images_;
   std::vector<std::string> notes_;
   MemoryEvents events_;
   std::unique_ptr<emulator::Engine> engine_;
   std::vector<LoadedCode> code_;
   LaunchFrame frame_;
-  ImageUse images_;
+  std::vector<std::byte> room_;                         // of bytes()
   std::unordered_set<format::AllocationId> unwritten_;  // no content when they began
   uint64_t sequence_ = 0;
   uint64_t launches_ = 0;

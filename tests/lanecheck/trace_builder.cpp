@@ -161,6 +161,57 @@ TraceBuilder::Buffer TraceBuilder::global(const std::string& symbol, uint64_t by
   return {begin.id, begin.recorded_address, bytes};
 }
 
+TraceBuilder::Buffer TraceBuilder::array(const format::ArrayShape& shape,
+                                         const std::vector<uint32_t>& texels) {
+  format::AllocationBegin begin;
+  begin.id = next_allocation_++;
+  begin.kind = format::AllocationKind::kArray;
+  // As the recorder has it: of no device.
+  begin.recorded_address = (uint64_t{0xa77a} << 48) + (uint64_t{begin.id} << 32);
+  begin.size_bytes = shape.slice_bytes() * shape.slices();
+  begin.array = std::make_shared<const format::ArrayShape>(shape);
+  if (texels.empty()) {
+    begin.initial.size_bytes = begin.size_bytes;
+    begin.initial.unwritten = true;
+  } else {
+    begin.initial = content(texels);
+  }
+  add(begin);
+  return {begin.id, begin.recorded_address, begin.size_bytes};
+}
+
+TraceBuilder::Buffer TraceBuilder::array(uint32_t width, uint32_t height,
+                                         const std::vector<uint32_t>& texels) {
+  format::ArrayShape shape;
+  shape.width = width;
+  shape.height = height;
+  shape.format = {{32, 0, 0, 0}, format::TexelKind::kSigned};
+  return array(shape, texels);
+}
+
+TraceBuilder::Buffer TraceBuilder::image(format::AllocationKind kind,
+                                         const format::ImageObject& object) {
+  format::AllocationBegin begin;
+  begin.id = next_allocation_++;
+  begin.kind = kind;
+  begin.recorded_address = std::exchange(next_address_, next_address_ + 0x200000);
+  begin.size_bytes =
+      kind == format::AllocationKind::kSurface ? format::kSurfaceBytes : format::kTextureBytes;
+  begin.object = std::make_shared<const format::ImageObject>(object);
+  add(begin);
+  return {begin.id, begin.recorded_address, begin.size_bytes};
+}
+
+TraceBuilder::Buffer TraceBuilder::surface(const Buffer& array) {
+  format::ImageObject object;
+  object.allocation = array.id;
+  return image(format::AllocationKind::kSurface, object);
+}
+
+TraceBuilder::Buffer TraceBuilder::texture(const format::ImageObject& object) {
+  return image(format::AllocationKind::kTexture, object);
+}
+
 void TraceBuilder::free(const Buffer& buffer) {
   format::AllocationEnd end;
   end.id = buffer.id;

@@ -44,6 +44,12 @@ class TraceBuilder {
   Buffer buffer_behind(const Buffer& other, uint64_t bytes);
   Buffer buffer_of(const std::vector<uint32_t>& words);
   Buffer global(const std::string& symbol, uint64_t bytes, uint64_t load_address);
+  // Of one component of 32 bits: its texels, or nobody has written it. Kernels know no address.
+  Buffer array(const format::ArrayShape& shape, const std::vector<uint32_t>& texels);
+  Buffer array(uint32_t width, uint32_t height, const std::vector<uint32_t>& texels);
+  // The address is the handle.
+  Buffer surface(const Buffer& array);
+  Buffer texture(const format::ImageObject& object);
   void free(const Buffer& buffer);
   // The end of the trace for a buffer, with the bytes it should have.
   void expect(const Buffer& buffer, const std::vector<uint32_t>& words);
@@ -73,6 +79,8 @@ class TraceBuilder {
   const codeobj::CodeObject& code() const { return *object_; }
 
  private:
+  Buffer image(format::AllocationKind kind, const format::ImageObject& object);
+
   std::filesystem::path path_;
   std::unique_ptr<format::Writer> writer_;
   std::shared_ptr<const codeobj::CodeObject> object_;

@@ -1,5 +1,5 @@
-// Arrays, textures and surfaces: program_images arrays | textures | surfaces | graph | ranges. Each
-// checks its own results.
+// Arrays, textures and surfaces: program_images arrays | textures | modes | surfaces | graph |
+// ranges. Each checks its own results.
 #include <cstring>
 #include <vector>
 
@@ -246,6 +246,62 @@ void textures() {
   CHECK(hipFreeArray(one));
 }
 
+// A texel behind the edges of an axis; -1: the border.
+int folded(int at, int size, hipTextureAddressMode mode, bool normalized) {
+  if (!normalized && mode != hipAddressModeBorder) mode = hipAddressModeClamp;
+  const int within = (at % (2 * size) + 2 * size) % (2 * size);
+  switch (mode) {
+    case hipAddressModeWrap: return within % size;
+    case hipAddressModeMirror: return within < size ? within : 2 * size - 1 - within;
+    case hipAddressModeBorder: return at < 0 || at >= size ? -1 : at;
+    default: return at < 0 ? 0 : at >= size ? size - 1 : at;
+  }
+}
+
+constexpr int kAround = 40;  // texels in each direction, from -kFirst on
+constexpr int kFirst = 15;
+__global__ void fetch_around(hipTextureObject_t texture, float width, float height, float* out) {
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(blockIdx.x);
+  out[y * kAround + x] =
+      tex2D<float>(texture, (x - kFirst + 0.5f) / width, (y - kFirst + 0.5f) / height);
+}
+
+// Each pair of address modes. HIP 5 and 6 use that of the first axis for both.
+void modes() {
+  const std::vector<float> texels = numbers(1);
+  hipArray_t array = new_array();
+  CHECK(hipMemcpy2DToArray(array, 0, 0, texels.data(), kRow, kRow, kHeight, hipMemcpyHostToDevice));
+  for (int pair = 0; pair < 32; ++pair) {
+    const bool normalized = pair >= 16;
+    hipResourceDesc resource = {};
+    resource.resType = hipResourceTypeArray;
+    resource.res.array.array = array;
+    hipTextureDesc desc = {};
+    desc.readMode = hipReadModeElementType;
+    desc.normalizedCoords = normalized;
+    desc.addressMode[0] = static_cast<hipTextureAddressMode>(pair & 3);
+    desc.addressMode[1] = static_cast<hipTextureAddressMode>(pair >> 2 & 3);
+    hipTextureObject_t texture = nullptr;
+    CHECK(hipCreateTextureObject(&texture, &resource, &desc, nullptr));
+    float* out = new_buffer(numbers(0, kAround * kAround));  // one for each, to be compared
+    fetch_around<<<kAround, kAround>>>(texture, normalized ? kWidth : 1, normalized ? kHeight : 1,
+                                       out);
+    std::vector<float> expected[2];
+    for (int y = -kFirst; y < kAround - kFirst; ++y) {
+      for (int x = -kFirst; x < kAround - kFirst; ++x) {
+        const int column = folded(x, kWidth, desc.addressMode[0], normalized);
+        for (int axis = 0; axis < 2; ++axis) {
+          const int row = folded(y, kHeight, desc.addressMode[axis], normalized);
+          const bool border = column < 0 || row < 0;
+          expected[axis].push_back(border ? 0 : texels[static_cast<size_t>(row * kWidth + column)]);
+        }
+      }
+    }
+    const std::vector<float> got = held(out, kAround * kAround);
+    expect(got == expected[0] || got == expected[1], "address modes");
+  }
+}
+
 void surfaces() {
   hipArray_t array = new_array();
   const std::vector<float> first = numbers(1);
@@ -341,6 +397,7 @@ int main(int argc, char** argv) {
   const char* const mode = argc > 1 ? argv[1] : "";
   if (std::strcmp(mode, "arrays") == 0) arrays();
   else if (std::strcmp(mode, "textures") == 0) textures();
+  else if (std::strcmp(mode, "modes") == 0) modes();
   else if (std::strcmp(mode, "surfaces") == 0) surfaces();
   else if (std::strcmp(mode, "graph") == 0) graph();
   else if (std::strcmp(mode, "ranges") == 0) ranges();
