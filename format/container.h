@@ -131,8 +131,7 @@ struct RecordView {
   uint32_t flags = 0;
   std::span<const std::byte> payload;
   uint64_t payload_hash = 0;  // as in its header
-  uint64_t chain_before =
-      0;  // of an index that the scanner returns: chain of all headers before it
+  uint64_t chain_before = 0;  // index from the scanner: chain of all earlier headers
   // "record 3 (events) at byte 4096"
   [[nodiscard]] std::string where() const;
   // kCorrupt if the payload does not match `payload_hash`.
