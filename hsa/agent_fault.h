@@ -21,8 +21,8 @@ enum gfxgraph_agent_fault {
   GFXGRAPH_AGENT_FAULT_ASSERT = 2,  /* s_trap of an assert in device code */
   GFXGRAPH_AGENT_FAULT_TRAP = 3,    /* any other s_trap */
   GFXGRAPH_AGENT_FAULT_ILLEGAL = 4, /* an illegal or unsupported instruction */
-  GFXGRAPH_AGENT_FAULT_TIMEOUT = 5, /* a livelocked kernel, or one that took too long */
-  GFXGRAPH_AGENT_FAULT_OTHER = 6    /* an invalid packet or dispatch */
+  GFXGRAPH_AGENT_FAULT_TIMEOUT = 5, /* a kernel that cannot finish, or took too long */
+  GFXGRAPH_AGENT_FAULT_OTHER = 6    /* an invalid packet or dispatch, no host memory */
 };
 
 /* Points to one of the values above, or one that a newer agent defines. It is 0 until a kernel
