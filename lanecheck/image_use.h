@@ -1,5 +1,5 @@
-// Which launches may use a texture or surface: a check has no descriptors to give them, and runs
-// none of these.
+// Finds launches that may use a texture or surface. A check has no image descriptors, so it does
+// not run them.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ class ImageUse {
   void see(const format::AllocationBegin& begin);
   void see(const format::HostWrite& write) { look(write.content.relocations); }
   void see(const format::Copy& copy) { look(copy.host_source.relocations); }
-  // Why the launch cannot be run; nothing: it can. A handle in memory may be read by any kernel.
+  // Why the launch cannot run; empty: it can. Any kernel may read a handle that is in memory.
   std::optional<std::string> refuses(const format::Launch& launch) const;
 
  private:
@@ -25,7 +25,7 @@ class ImageUse {
   const format::AllocationId* first_of(const std::vector<format::Relocation>& words) const;
 
   std::unordered_set<format::AllocationId, SeededHash> objects_;
-  format::AllocationId in_memory_ = 0;  // that memory has had the handle of
+  format::AllocationId in_memory_ = 0;  // first object whose handle was in memory; 0: none
 };
 
 }  // namespace gfxgraph::lanecheck
