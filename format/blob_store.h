@@ -37,7 +37,9 @@ class BlobStore {
   // the most decompressed bytes to keep; 0: the size of physical memory.
   BlobStore(const BlobTable& blobs, std::string name, uint64_t limit_bytes);
 
+  // As Trace::blob().
   Result<std::span<const std::byte>> get(BlobId id) const;
+  // As Trace::read_blob().
   Result<void> read(BlobId id, std::span<std::byte> out) const;
   // Keeps no bytes: decompresses compressed blobs at each call.
   Result<void> visit(BlobId id, const Trace::Visitor& visit) const;

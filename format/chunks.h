@@ -38,6 +38,7 @@ struct ChunkListView {
   }
 };
 
+// The bytes of a list, as stored after the blob's header. May throw std::bad_alloc.
 std::vector<std::byte> encode_chunk_list(uint64_t chunk_bytes, std::span<const BlobId> chunks);
 // Checks only the list itself: it must have one entry per chunk of the content, and at least two.
 // Checker checks the blobs that the entries name. `stored`: the bytes after the blob's header.

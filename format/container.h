@@ -75,6 +75,7 @@ struct BlobHeader {
   BlobCodec codec = BlobCodec::kPlain;
 };
 
+// XXH3-64.
 uint64_t hash64(std::span<const std::byte> bytes) noexcept;
 // Incremental XXH3-64.
 class RunningHash {

@@ -15,6 +15,7 @@ namespace gfxgraph::format {
 class OutputFile {
  public:
   virtual ~OutputFile() = default;
+  // Appends all parts, in order.
   virtual Result<void> write(std::span<const std::span<const std::byte>> parts) = 0;
   // Syncs the file to disk, then renames it to its final name.
   virtual Result<void> commit() = 0;

@@ -54,6 +54,7 @@ constexpr ActionKinds kinds_of() {
 // that a Trace returns by reference or span is valid as long as the Trace.
 class Trace {
  public:
+  // Errors: kNotFound, kIo; kCorrupt, kTruncated, kVersion; kOutOfMemory.
   static Result<std::shared_ptr<const Trace>> open(const std::filesystem::path& path,
                                                    const ReadOptions& options = {});
   // Reads an open regular file. The caller keeps the descriptor and may close it after this
@@ -96,6 +97,8 @@ class Trace {
   // The trace has no finding of kind kIncomplete.
   virtual bool complete() const = 0;
 
+  // The uncompressed bytes of a blob. Errors: kNotFound; kCorrupt; kOutOfMemory beyond
+  // ReadOptions::max_decompressed_bytes.
   virtual Result<std::span<const std::byte>> blob(BlobId id) const = 0;
   // Copies a blob to `out`, which must have exactly its size. Keeps no bytes.
   virtual Result<void> read_blob(BlobId id, std::span<std::byte> out) const = 0;

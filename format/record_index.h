@@ -57,6 +57,7 @@ class RecordIndex {
     return decode_record_header(header(record));
   }
   [[nodiscard]] uint64_t offset(uint64_t record) const { return offsets_[record]; }
+  // The blob at a position in id order, from 0.
   [[nodiscard]] IndexEntry blob(uint64_t place) const;
   [[nodiscard]] std::optional<IndexEntry> find(BlobId id) const;
 

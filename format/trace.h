@@ -53,8 +53,8 @@ struct CodeObject {
   CodeObjectId id = 0;
   BlobId elf;          // the device's ELF, extracted from its offload bundle
   std::string target;  // "amdgcn-amd-amdhsa--gfx1030"
-  DeviceNumber device =
-      0;  // code that several devices run has one record per device, because its variables differ
+  // Code that several devices run has one record per device, because its variables differ.
+  DeviceNumber device = 0;
 };
 
 // gfxgraph's own numbers, which never change, for the metadata's .value_kind (LLVM AMDGPUUsage,
@@ -504,6 +504,7 @@ struct Device {
 };
 inline constexpr DeviceNumber kMostDevices = 64;
 
+// Counts of a whole trace; the rules of each field are at Summary in format/trace.fbs.
 struct Statistics {
   uint64_t events = 0, launches = 0, copies = 0, allocations = 0, kernels = 0, code_objects = 0;
   uint64_t blobs = 0, blob_bytes = 0, stored_blob_bytes = 0;

@@ -47,6 +47,7 @@ class OutputFile;
 // Relocations may be in any order.
 class Writer {
  public:
+  // Creates `path`.partial and locks it. Fails if another process holds the lock.
   static Result<std::unique_ptr<Writer>> create(const std::filesystem::path& path,
                                                 const WriterOptions& options = {});
   ~Writer();  // without seal(): flushes what it can and leaves the .partial file
@@ -96,6 +97,7 @@ class Writer {
   std::unique_ptr<Impl> impl_;
 };
 
+// The id of a blob with these bytes.
 BlobId hash_bytes(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace gfxgraph::format
