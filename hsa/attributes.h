@@ -51,7 +51,7 @@ class Answer {
   }
   // A char array of the attribute's size: pads with zeros, truncates longer text.
   hsa_status_t put_text(std::string_view text);
-  // Any bytes; the only way for attributes of size kTextBytes.
+  // Any bytes; of any length for an attribute of kTextBytes.
   hsa_status_t put_bytes(const void* data, size_t bytes);
   // Logs the call and the number; returns HSA_STATUS_ERROR_INVALID_ARGUMENT.
   hsa_status_t unknown() const;

@@ -1,5 +1,5 @@
-// Asynchronous copies. One thread runs each copy when the signals it depends on are below 1. Copies
-// that do not depend on each other are unordered.
+// Asynchronous copies. One thread runs each copy once the signals that it depends on are below 1.
+// Copies that do not depend on each other are unordered.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct CopyShape {
 // Copies on the calling thread.
 void copy_now(const CopyShape& shape) noexcept;
 
-// Copies on the thread once every dependency is below 1, then completes `completion` (may be null).
-// Returns immediately. The memory and signals must remain valid until then.
+// Copies once every dependency is below 1, then completes `completion` (may be null). A small copy
+// that is ready runs on the calling thread, others later. The memory must remain valid until then.
 void copy_later(const CopyShape& shape, std::vector<Signal*> dependencies, Signal* completion);
 
 }  // namespace gfxgraph::hsa

@@ -53,6 +53,7 @@ uint64_t create_owning_reader(std::vector<std::byte> bytes);
 bool destroy_reader(uint64_t reader);
 bool reader_exists(uint64_t reader);
 
+// Errors of the next functions: kInvalidArgument for an unknown executable.
 uint64_t create_executable();
 bool executable_exists(uint64_t executable);
 Result<bool> is_frozen(uint64_t executable);

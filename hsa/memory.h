@@ -20,6 +20,7 @@ namespace gfxgraph::hsa {
 constexpr uint64_t kLockedBit = uint64_t{1} << 47;
 constexpr size_t kPageBytes = 4096;
 
+// The host address of a device address: clears kLockedBit.
 inline uint64_t host_address(const void* pointer) noexcept {
   return reinterpret_cast<uint64_t>(pointer) & ~kLockedBit;
 }

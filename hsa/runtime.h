@@ -47,6 +47,7 @@ class Runtime {
   static bool forked() noexcept;  // this process is a forked child of the one that called init()
   static OnFault on_fault() noexcept;
   static void set_event_handler(hsa_amd_system_event_callback_t callback, void* data);
+  // Calls the event handler (hsa_amd_register_system_event_handler) if on_fault() is kAbort.
   static void report_memory_fault(uint32_t device, uint64_t address);
 };
 
