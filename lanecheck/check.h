@@ -22,6 +22,7 @@ enum class MaskedLaneMode : uint8_t {
   kError,    // W1 is an error
   kLiteral,  // the literal rule: W1, I1 and I2 are errors
 };
+// Parses "off", "warn", "error" or "literal"; else kInvalidArgument.
 Result<MaskedLaneMode> parse_masked_lane_mode(std::string_view text);
 
 struct CheckOptions {

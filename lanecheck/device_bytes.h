@@ -14,6 +14,7 @@ namespace gfxgraph::lanecheck {
 // declare and fill gigabytes. Addresses never change.
 class DeviceBytes {
  public:
+  // kOutOfMemory if the system has no memory or address space.
   static Result<std::shared_ptr<DeviceBytes>> create(uint64_t size_bytes);
   ~DeviceBytes();
   DeviceBytes(const DeviceBytes&) = delete;

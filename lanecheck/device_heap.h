@@ -36,6 +36,7 @@ class DeviceHeap {
   Freed release(uint64_t address, uint64_t pc, uint64_t& before);
 
   enum class Access : uint8_t { kInside, kPast, kFreed };
+  // Whether an access is within a live block, (partly) past one, or in a freed block.
   Access judge(uint64_t address, uint64_t size_bytes) const;
 
   struct Block {

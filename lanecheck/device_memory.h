@@ -31,6 +31,8 @@ class DeviceMemory {
 
   emulator::MemoryMap& map() { return map_; }
 
+  // Adds a buffer of zeros at its recorded address. Fails if it overlaps another; kOutOfMemory
+  // beyond the budget.
   Result<void> begin(const format::AllocationBegin& allocation);
   // A module global: within a code object that the check has loaded or, if the object does not
   // contain it, separate memory as in begin(). Never within another recorded buffer.

@@ -22,6 +22,7 @@ enum class Tool : uint8_t {
 };
 inline constexpr size_t kTools = 5;
 const char* tool_name(Tool tool) noexcept;  // "memcheck"
+// Finds a tool by name.
 std::optional<Tool> find_tool(std::string_view name) noexcept;
 
 enum class Severity : uint8_t { kNote, kWarning, kError };

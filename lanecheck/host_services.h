@@ -32,6 +32,8 @@ class HostServices {
 
   // The functions that replace device code, for EngineOptions.
   const emulator::HostFunctions& functions() const { return functions_; }
+  // Call when a wave has sent a message to the host: serves the packets in the hostcall buffer.
+  // Thread-safe.
   void on_message();
 
   // Finds the functions that the check performs itself. Call before any code runs. False: this code

@@ -14,6 +14,7 @@ namespace gfxgraph::lanecheck {
 
 class ImageUse {
  public:
+  // Call for these events in trace order.
   void see(const format::AllocationBegin& begin);
   void see(const format::HostWrite& write) { look(write.content.relocations); }
   void see(const format::Copy& copy) { look(copy.host_source.relocations); }

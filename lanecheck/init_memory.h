@@ -55,6 +55,7 @@ class InitMemory {
     uint64_t pc = 0;
   };
 
+  // Starts and stops tracking a buffer. A new buffer is unwritten.
   Result<void> begin(uint64_t address, uint64_t bytes);
   void end(uint64_t address);
   // Fast: false if no tracked buffer can hold the address.

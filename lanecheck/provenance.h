@@ -96,7 +96,9 @@ class Provenance {
   bool is_proven(Tag high) const {
     return high != 0 && Tags::is_single(high) && words_[Tags::word_of(high)].proven;
   }
+  // An access whose base has no tag.
   void untraced(uint64_t address, uint64_t pc);
+  // A jump to an address whose upper dword has this tag.
   void jump(Tag high);
   // One of two values that are compared or subtracted: the tags and values of the halves that the
   // relation covers; for kLoose only one tag, in `low`.

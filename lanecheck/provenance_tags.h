@@ -31,11 +31,13 @@ class Tags {
   // Whether the tag names one half; other tags are sets.
   static constexpr bool is_single(Tag tag) { return tag < kNode; }
 
+  // The union of two sets.
   Tag unite(Tag a, Tag b) {
     if (a == b || b == 0) return a;
     if (a == 0) return b;
     return join(a, b);
   }
+  // The same set, with all elements weak.
   Tag weaken(Tag tag) {
     if (tag == 0) return 0;
     return is_single(tag) ? tag | kWeak : join(tag, kWeakened);

@@ -71,6 +71,7 @@ class Sites {
   void set_filter(std::function<bool(uint32_t kernel, const LaneEvent& event)> filter) {
     filter_ = std::move(filter);
   }
+  // `kernel`: id in the trace; 0: unknown.
   void add(uint32_t kernel, const LaneEvent& event);
   // Entries that are new, or got an earlier first event, have no nearest buffer yet. Look it up
   // after each launch, because buffers change. Call while no kernel runs.

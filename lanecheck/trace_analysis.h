@@ -24,6 +24,7 @@ class TraceAnalysis {
   Provenance* words() const { return words_; }
   DataOrder* order() const { return order_; }
 
+  // The event or graph node that the following calls belong to.
   void next_event(uint64_t sequence);
   void next_node(format::GraphId graph, uint32_t node);
   // `action` of a module variable has its current address.
