@@ -1,5 +1,4 @@
-// Queues chunks for writing: a bounded number of buffers, and the threads that write them instead
-// of the caller. Internal to format/.
+// Writes chunks on background threads, from a bounded number of buffers. Internal to format/.
 #pragma once
 
 #include <condition_variable>
@@ -24,19 +23,21 @@ class BlobQueue {
     size_t size_bytes = 0;
   };
 
-  // `perform` runs on the queue's threads, and must not throw; it returns the buffer.
+  // `perform` runs on the queue's threads. It must not throw, and must pass the job's buffer to
+  // give_back().
   BlobQueue(size_t buffer_bytes, size_t most_buffers, unsigned most_threads,
             std::function<void(Job)> perform);
-  // Performs all added jobs.
+  // Waits until all added jobs have been performed.
   ~BlobQueue();
   BlobQueue(const BlobQueue&) = delete;
   BlobQueue& operator=(const BlobQueue&) = delete;
 
   [[nodiscard]] size_t buffer_bytes() const noexcept { return buffer_bytes_; }
-  // Waits until one is free. May throw std::bad_alloc.
+  // A buffer of buffer_bytes(). Waits while all are in use. May throw std::bad_alloc.
   Buffer take_buffer();
   void give_back(Buffer buffer) noexcept;
-  // A job with a buffer of this queue. The caller performs it if no thread can be started.
+  // Queues a job whose buffer came from take_buffer(). If no thread can be started, the job runs on
+  // the calling thread.
   void add(Job job);
 
  private:
@@ -51,9 +52,9 @@ class BlobQueue {
   std::mutex mutex_;
   std::condition_variable buffer_free_;
   std::condition_variable job_there_;
-  std::vector<Buffer> free_;  // the one used last is at the end: its pages are resident
+  std::vector<Buffer> free_;  // last used at the end: its pages are resident
   size_t made_ = 0;
-  std::vector<Job> jobs_;  // a ring; there are never more jobs than buffers
+  std::vector<Job> jobs_;  // ring; never more jobs than buffers
   size_t first_ = 0;
   size_t waiting_ = 0;
   bool started_ = false;

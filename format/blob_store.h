@@ -1,5 +1,5 @@
-// Access to the blobs of a trace: their bytes are compared with their ids at first use, and
-// decompressed ones are kept from then on. Internal to format/.
+// Access to the blobs of a trace. Checks a blob's bytes against its id at first use, and keeps
+// decompressed bytes from then on. Internal to format/.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace gfxgraph::format {
 
-// Blob alignment also holds for copied and decompressed bytes.
+// A buffer with the alignment of blobs, for copied and decompressed bytes.
 class AlignedBytes {
  public:
   explicit AlignedBytes(size_t size);
@@ -33,12 +33,15 @@ class AlignedBytes {
 // Thread-safe. May throw std::bad_alloc.
 class BlobStore {
  public:
-  // `name`: of the file, for messages; may be empty. `limit_bytes`: 0: this machine's memory.
+  // `blobs` must outlive the store. `name`: the file's, for messages; may be empty. `limit_bytes`:
+  // the most decompressed bytes to keep; 0: the size of physical memory.
   BlobStore(const BlobTable& blobs, std::string name, uint64_t limit_bytes);
 
+  // As Trace::blob().
   Result<std::span<const std::byte>> get(BlobId id) const;
+  // As Trace::read_blob().
   Result<void> read(BlobId id, std::span<std::byte> out) const;
-  // Keeps nothing: compressed blobs are decompressed at each use.
+  // Keeps no bytes: decompresses compressed blobs at each call.
   Result<void> visit(BlobId id, const Trace::Visitor& visit) const;
   // As Trace::check_blobs().
   Result<void> check(std::span<const BlobId> ids) const;
@@ -48,17 +51,17 @@ class BlobStore {
   Result<LoadedBlob> find(BlobId id) const;
   [[nodiscard]] bool found_right(BlobId id) const;
   [[nodiscard]] bool is_plain(const BlobView& blob) const;
-  // The caller holds the lock; null: the bytes are not kept.
+  // Needs `mutex_`. `bytes` null: only records that the id was verified.
   void enter(const BlobView& blob, std::unique_ptr<AlignedBytes> bytes) const;
-  // A blob did not decompress, or not to its declared bytes: names a damaged record as the cause if
-  // there is one.
+  // The error for a blob that does not decompress to its declared bytes; names a damaged record as
+  // the cause if there is one.
   tl::unexpected<Error> explained(const LoadedBlob& blob, Error error) const;
 
   const BlobTable& blobs_;
   const std::string name_;
   const uint64_t limit_bytes_;
   mutable std::mutex mutex_;
-  // Blobs whose id was verified; no bytes for plain ones, and for lists that were visited.
+  // Blobs whose id was verified; null for plain blobs and for visited lists.
   mutable std::unordered_map<BlobId, std::unique_ptr<AlignedBytes>, BlobIdHash> ready_;
   mutable uint64_t decompressed_bytes_ = 0;
   mutable ReadCounts counts_;

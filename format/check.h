@@ -1,6 +1,6 @@
-// Checks the meaning of a trace beyond its structure: ids in range and in order, ranges inside of
-// their containers, existing values. One checker serves writer and reader, so that nothing is
-// written which could not be read back. Internal to format/ and its tests.
+// Checks what a trace means, beyond its structure: ids exist and are in order, ranges lie within
+// their containers, enum values are known. Writer and reader share this checker, so a trace that
+// was written can be read. Internal to format/ and its tests.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace gfxgraph::format {
 
 struct BlobIdHash {
-  // Ids are hashes of bytes, but nothing has compared them yet.
+  // Ids are hashes already, but of an untrusted file: hash them again with a secret.
   size_t operator()(const BlobId& id) const noexcept {
     return SeededHash{}(id.low ^ mix(id.high ^ process_secret()));
   }
@@ -30,23 +30,23 @@ struct KnownBlob {
   uint64_t size_bytes = 0;
   bool is_list = false;
 };
-// Blobs that a checker need not be told of.
+// Source of blobs that are not added with add_blob().
 class BlobDirectory {
  public:
   virtual ~BlobDirectory() = default;
-  // Only those that stand before what is checked now.
+  // The blob, if its record comes before the one being checked.
   [[nodiscard]] virtual std::optional<KnownBlob> known(BlobId id) const = 0;
 };
 
-// Receives everything in file order. A rejected item leaves no trace. Not thread-safe. Errors are
-// kCorrupt and begin with the problem: "launch: kernel 7 does not exist". May throw bad_alloc.
+// Receives all items in file order. A rejected item changes nothing. Not thread-safe. Errors are
+// kCorrupt and begin with the item: "launch: kernel 7 does not exist". May throw std::bad_alloc.
 class Checker {
  public:
-  // `directory` outlives the checker; null: all blobs are added.
+  // `directory` must outlive the checker; null: all blobs are added with add_blob().
   explicit Checker(const BlobDirectory* directory = nullptr) : directory_(directory) {}
   Result<void> add(const Environment& environment);
   Result<void> add_blob(BlobId id, uint64_t size_bytes);
-  // Named items must have been added, each with the size of its place, and not be lists.
+  // The chunks must have been added, have the size that their place requires, and not be lists.
   Result<void> add_chunk_list(BlobId id, const ChunkListView& list);
   Result<void> add(const CodeObject& code_object);
   Result<void> add(const Kernel& kernel);
@@ -62,12 +62,12 @@ class Checker {
  private:
   friend class EventChecker;
   struct Allocation {
-    uint64_t limit_bytes = 0;  // the larger of requested and mapped
+    uint64_t limit_bytes = 0;  // the larger of requested and mapped bytes
     bool ended = false;
     std::shared_ptr<const ArrayShape> array = nullptr;  // null: no array
     bool object = false;                                // a texture or surface
   };
-  struct Box {  // a row-wise range: of a copy or a memset
+  struct Box {  // the rows of a copy or memset
     uint64_t offset_bytes, pitch_bytes, slice_bytes, width_bytes, height, depth;
   };
 
@@ -90,9 +90,9 @@ class Checker {
   Result<void> check_object(const AllocationBegin& begin) const;
   Result<void> check_array_box(const ArrayShape& array, const Box& box, const char* what) const;
   Result<void> check_copy_end(const Copy& copy, const CopyEnd& end, const char* what) const;
-  // Fails for an array, texture or surface.
+  // Rejects arrays, textures and surfaces.
   Result<void> check_memory(AllocationId id, const char* what) const;
-  // Of a relocation whose allocation has begun.
+  // The relocation's allocation must have begun.
   Result<void> check_target(const Relocation& relocation, const char* what) const;
 
   // check_events.cpp
@@ -115,18 +115,19 @@ class Checker {
   std::unordered_map<BlobId, KnownBlob, BlobIdHash> blobs_;
   uint32_t code_objects_ = 0;
   std::vector<uint32_t> kernel_explicit_bytes_;
-  std::vector<uint32_t> graph_nodes_;  // how many, by graph
+  std::vector<uint32_t> graph_nodes_;  // node counts, by graph
   WordPlace last_known_;
   bool has_known_ = false;
   uint32_t graphs_ = 0;
-  std::vector<StreamId> null_streams_ = {0};  // by device; 0 of another one: not known
-  std::unordered_map<StreamId, DeviceNumber, SeededHash> stream_devices_;  // without device 0's
-  std::vector<DeviceNumber> code_devices_;                                 // by code object
-  std::vector<DeviceNumber> kernel_devices_;                               // by kernel
+  std::vector<StreamId> null_streams_ = {0};  // by device; 0 for a device other than 0: unknown
+  std::unordered_map<StreamId, DeviceNumber, SeededHash>
+      stream_devices_;                        // without those of device 0
+  std::vector<DeviceNumber> code_devices_;    // by code object
+  std::vector<DeviceNumber> kernel_devices_;  // by kernel
   static constexpr DeviceNumber kAnyDevice = UINT32_MAX;
   std::vector<DeviceNumber> graph_devices_;  // by graph; kAnyDevice: it has no kernel
   uint32_t sites_ = 0;
-  std::vector<uint32_t> graph_host_functions_;  // how many nodes, by graph
+  std::vector<uint32_t> graph_host_functions_;  // number of such nodes, by graph
   HostFunctionId last_host_function_ = 0;
   RangeId last_range_ = 0;
   std::unordered_set<RangeId, SeededHash> open_ranges_;
@@ -136,11 +137,11 @@ class Checker {
   std::unordered_map<EventId, bool, SeededHash> hip_events_;
 };
 
-// "launch", "copy", ...: for messages and counts.
+// "launch", "copy", ...
 const char* action_name(const Action& action) noexcept;
 
-// Sorts and normalises what callers may give in any order: relocations by offset, memset values
-// truncated to their elements.
+// Brings an item into the form that is stored: relocations sorted by offset, memset values
+// truncated to their element size.
 void normalize(Event& event);
 void normalize(Graph& graph);
 

@@ -1,5 +1,4 @@
-// Writes the envelope: head, records, footer, through an exchangeable file. Internal to format/ and
-// its tests.
+// Writes the container (head, records, footer) to an OutputFile. Internal to format/ and its tests.
 #pragma once
 
 #include <filesystem>
@@ -16,26 +15,27 @@ namespace gfxgraph::format {
 class OutputFile {
  public:
   virtual ~OutputFile() = default;
+  // Appends all parts, in order.
   virtual Result<void> write(std::span<const std::span<const std::byte>> parts) = 0;
-  // Syncs everything to the disk, then gives it its final name.
+  // Syncs the file to disk, then renames it to its final name.
   virtual Result<void> commit() = 0;
-  // Closes without touching the file; async-signal-safe.
+  // Closes the descriptor and leaves the file as it is. Async-signal-safe.
   virtual void abandon() noexcept = 0;
 };
 
-// `path` + `suffix`, locked; commit() renames it to `path`. It is an error if another process holds
-// it; a file left by a process that died is kept, with ".old" appended to its name.
+// Creates and locks `path` + `suffix`; commit() renames it to `path`. Fails if another process
+// holds the lock. A file left by a process that died is kept, with ".old" appended to its name.
 Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::path& path,
                                                         const char* suffix = ".partial");
 
-// What a recording that died left in `partial`, locked, and cut to its first `keep_bytes`; writes
-// go behind them, and commit() renames it to `path`. Errors: it is not a regular file; a recording
-// still holds it.
+// Locks `partial`, the file of a recording that died, truncates it to `keep_bytes`, and appends to
+// it; commit() renames it to `path`. Errors: `partial` is not a regular file; a recording still
+// holds the lock.
 Result<std::unique_ptr<OutputFile>> continue_partial_file(const std::filesystem::path& partial,
                                                           const std::filesystem::path& path,
                                                           uint64_t keep_bytes);
 
-// A record with its hashes, ready to be written; made outside of any lock. Borrows the parts.
+// A record with its hashes, ready to be written. Needs no lock to construct. Borrows the parts.
 struct PreparedRecord {
   static constexpr size_t kMaxParts = 2;
 
@@ -47,11 +47,12 @@ struct PreparedRecord {
   uint64_t payload_bytes = 0;
 };
 
-// Not thread-safe. After an error nothing more may be appended: the file ends in half a record.
+// Not thread-safe. After an error the file may end within a record: append nothing more.
 class ContainerWriter {
  public:
   explicit ContainerWriter(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
-  // `file` holds a head and `records` records up to `offset`; `chain` and `index` have them.
+  // Continues `file`, which holds a head and `records` records up to `offset`; `chain` and `index`
+  // cover these records.
   ContainerWriter(std::unique_ptr<OutputFile> file, uint64_t offset, uint64_t records,
                   RunningHash chain, IndexBuilder index)
       : file_(std::move(file)),
@@ -62,10 +63,10 @@ class ContainerWriter {
 
   Result<void> write_head();
   Result<void> append(const PreparedRecord& record);
-  // The index of all records so far, if they are so many; the next record is the summary. Its
-  // offset, or 0.
+  // Appends an index of all records so far, if there are at least `min_records`. The next record
+  // must be the summary. Returns the index's offset, or 0 if none was written.
   Result<uint64_t> append_index(uint64_t min_records = kMinIndexedRecords);
-  // The last record, the footer, and the final name.
+  // Appends the summary and the footer, then commits the file.
   Result<void> seal(const PreparedRecord& summary);
   void abandon() noexcept { file_->abandon(); }
 

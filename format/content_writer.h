@@ -1,7 +1,6 @@
-// Turns bytes that arrive in pieces into a Content: hashed, checked for one repeated byte, and
-// passed to the writer's threads in chunks. Chunks that the file already holds are not written
-// again. A large content is hashed on a thread of the writer while its caller fetches the next
-// piece.
+// Turns bytes that arrive in pieces into a Content. Hashes them, detects one repeated byte, and
+// passes chunks to the writer's threads. Does not write chunks that the file already has. A thread
+// of the writer hashes large contents while the caller fetches the next piece.
 #pragma once
 
 #include <cstddef>
@@ -16,28 +15,29 @@
 
 namespace gfxgraph::format {
 
-// Single-threaded. A caller that stops before finish() leaves unused chunks in the file. Errors are
-// the writer's, except for the constructor's std::bad_alloc.
+// Not thread-safe. If finish() is not called, unused chunks stay in the file. Errors are those of
+// the writer; only the constructor may throw std::bad_alloc.
 class ContentWriter {
  public:
-  // `size_bytes`: of the whole content. `store` false: only its hash is needed, and its byte if it
-  // repeats one.
+  // `writer` must outlive this. `size_bytes`: of the whole content. `store` false: computes only
+  // the hash and the repeated byte, if any.
   ContentWriter(Writer& writer, uint64_t size_bytes, bool store = true);
   ~ContentWriter();
   ContentWriter(const ContentWriter&) = delete;
   ContentWriter& operator=(const ContentWriter&) = delete;
 
-  // A buffer for the next chunk, to be filled; empty once all have been put. Waits for the writer
-  // if many chunks are in flight.
+  // A buffer for the caller to fill with the next chunk; empty after the last one. Waits for the
+  // writer if too many chunks are in flight.
   Result<std::span<std::byte>> room();
-  // Sees a chunk, in order and before it is written.
+  // Called with each chunk, in order, before it is written.
   using Look = std::function<void(std::span<const std::byte>)>;
 
-  // The room has been filled. `look` may run on another thread, until finish() has returned or this
-  // object is destroyed, but never twice at the same time. What it throws becomes the writer's
+  // Submits the chunk in room(). `look` may run on another thread until finish() returns or this
+  // object is destroyed; its calls never overlap. An exception that it throws becomes the writer's
   // error.
   Result<void> put(Look look = {});
-  // After the last chunk: the content without relocations. An event that names it may be added.
+  // Call after the last chunk. Returns the content, without relocations; events that name it may
+  // then be added.
   Result<Content> finish();
 
  private:

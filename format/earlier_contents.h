@@ -1,5 +1,5 @@
-// The previous contents of fresh memory: the runtime reuses addresses, with the bytes that were
-// there when they were freed.
+// The previous contents of newly allocated memory. A runtime reuses addresses without clearing
+// them.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 
 namespace gfxgraph::format {
 
-// Refers to the trace, which must outlive it.
+// `trace` must outlive this, with its events loaded. Thread-safe.
 class EarlierContents {
  public:
   explicit EarlierContents(const Trace& trace);
-  // For an allocation with this many bytes: the bytes that its addresses held last before it began,
-  // as far as the trace has them; the rest is zero. Errors: a blob cannot be read.
+  // The last bytes that the addresses of an allocation of this size held before it began; zero
+  // where the trace does not store them. Fails if a blob cannot be read.
   Result<std::vector<std::byte>> before(AllocationId id, uint64_t size_bytes) const;
 
  private:
   struct Life {
     uint64_t address = 0;
-    uint64_t begin = 0;  // its event
+    uint64_t begin = 0;  // sequence number of its AllocationBegin
   };
   struct End {
     uint64_t address = 0;
@@ -33,7 +33,7 @@ class EarlierContents {
   };
   const Trace& trace_;
   std::unordered_map<AllocationId, Life> lives_;
-  std::vector<End> ends_;  // of those that were freed
+  std::vector<End> ends_;  // of freed allocations
 };
 
 }  // namespace gfxgraph::format

@@ -1,5 +1,5 @@
-// The payload of a record of compressed events (docs/format.md): how large the FlatBuffer is, and
-// one zstd frame with it. Internal to format/ and its tests.
+// The payload of a record of compressed events (docs/format.md): the size of the FlatBuffer, then
+// the FlatBuffer as one zstd frame. Internal to format/ and its tests.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 namespace gfxgraph::format {
 
 inline constexpr size_t kCompressedEventsHeaderBytes = 8;
-// Of the FlatBuffer; what is larger is stored plain, as is what would shrink more than so many
-// times. A reader's memory and time are bounded by both.
+// Limits that bound a reader's memory and time: the size of the FlatBuffer, and how many times
+// larger than its frame it may be. Events beyond either limit are stored plain.
 inline constexpr uint64_t kMaxCompressedEventsBytes = UINT64_C(16) << 20;
 inline constexpr uint64_t kMaxCompressedEventsRatio = 256;
 
-// Both keep their memory from record to record, and are not thread-safe.
+// Both classes reuse their buffers between records, and are not thread-safe.
 class EventCompressor {
  public:
-  // The payload, valid until the next call; empty: the record is not smaller, or may not be
-  // compressed. May throw std::bad_alloc.
+  // The payload, valid until the next call. Empty if the record would not become smaller or exceeds
+  // a limit. May throw std::bad_alloc.
   std::span<const std::byte> compress(std::span<const std::byte> events, int level);
 
  private:
@@ -32,9 +32,10 @@ class EventCompressor {
 
 class EventDecompressor {
  public:
-  // `most_bytes`: of all that it decompresses together.
+  // `most_bytes`: limit for the sum of all decompressed bytes.
   explicit EventDecompressor(uint64_t most_bytes) : left_bytes_(most_bytes) {}
-  // The FlatBuffer, valid until the next call. May throw std::bad_alloc.
+  // The FlatBuffer, valid until the next call. kCorrupt; kOutOfMemory beyond `most_bytes`. May
+  // throw std::bad_alloc.
   Result<std::span<const std::byte>> decompress(std::span<const std::byte> payload);
 
  private:

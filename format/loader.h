@@ -1,5 +1,4 @@
-// Everything in a trace, loaded from its bytes. Shared by reader, verify and recover. Internal to
-// format/.
+// Loads all of a trace from its bytes. Shared by reader, verify and recover. Internal to format/.
 #pragma once
 
 #include <cstdint>
@@ -39,23 +38,23 @@ struct LoadedBlob {
   }
 };
 
-// Where events stand, checked already.
+// A record of events that has been checked.
 struct EventChunk {
   std::span<const std::byte> payload;
   bool compressed = false;
-  ActionKinds kinds = 0;  // that there are
+  ActionKinds kinds = 0;  // kinds of actions in it
 };
 
-// The blobs of a trace: as a walk has found them, or as its index says, in which case the record of
-// a blob is looked at when it is asked for, each time.
+// The blobs of a trace, found by a scan of all records or through the file's index. With an index,
+// every find() reads the blob's record.
 class BlobTable {
  public:
   void add(const LoadedBlob& blob) { blobs_.emplace(blob.view.header.id, blob); }
   void use(RecordIndex index, std::span<const std::byte> file);
-  // kNotFound; kCorrupt: the index says something else than the record.
+  // kNotFound; kCorrupt if the index and the record differ.
   [[nodiscard]] Result<LoadedBlob> find(BlobId id) const;
   [[nodiscard]] size_t size() const { return index_ ? index_->blobs() : blobs_.size(); }
-  // Null: there was a walk.
+  // Null: the records were scanned.
   [[nodiscard]] const RecordIndex* index() const { return index_ ? &*index_ : nullptr; }
 
  private:
@@ -71,7 +70,7 @@ struct LoadedTrace {
   std::vector<Graph> graphs;
   std::vector<Site> sites;
   std::vector<Device> devices;
-  std::vector<Event> events;  // if `events_kept`, else they are found by `chunks` alone
+  std::vector<Event> events;  // if `events_kept`; else decode `chunks`
   bool events_kept = true;
   std::vector<EventChunk> chunks;
   std::vector<Finding> findings;
@@ -79,24 +78,25 @@ struct LoadedTrace {
   Statistics statistics;
   BlobTable blobs;
   bool sealed = false;
-  uint64_t whole_bytes = 0;    // end of the last whole record
+  uint64_t whole_bytes = 0;    // end of the last intact record
   uint64_t whole_records = 0;  // without the footer
   Status torn_status = Status::kOk;
   std::string torn_reason;  // empty when sealed
 };
 
-// Takes records in file order: unpacks, checks, counts. May throw std::bad_alloc.
+// Unpacks, checks and counts records, which must be added in file order. Not thread-safe. May throw
+// std::bad_alloc.
 class Loader {
  public:
-  // `file_bytes`: of all records to come, to make room for them early. `keep_events`: unless there
-  // are more.
+  // `file_bytes`: size of all records to come, to reserve memory early. `max_decompressed_bytes`:
+  // as in ReadOptions. `keep_events`: if there are more events than this, none is kept.
   explicit Loader(uint64_t file_bytes, uint64_t max_decompressed_bytes = 0,
                   uint64_t keep_events = UINT64_MAX);
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
-  // First. Blobs and the index itself need not be added then.
+  // Call before add(). Blobs and the index itself then need not be added.
   void use(RecordIndex index, std::span<const std::byte> file);
-  // Errors carry the record's place.
+  // Errors name the record's number, kind and offset.
   Result<void> add(const RecordView& record);
   [[nodiscard]] LoadedTrace& trace() { return trace_; }
 
@@ -104,13 +104,14 @@ class Loader {
   Result<void> add_payload(const RecordView& record);
   Result<void> add_blob(const RecordView& record);
   Result<void> add_events(const RecordView& record, std::span<const std::byte> payload);
-  // As many events as `more`, and those that the rest of the file is likely to have.
+  // Reserves room for `more` events and for those likely to follow in the file. `offset`: of this
+  // record.
   void make_room(size_t more, uint64_t offset);
   Result<void> check_summary(const RecordView& record) const;
-  // Of the last index, which the summary has named.
+  // Compares the last index, which the summary names, with the records.
   Result<void> compare_index() const;
 
-  // What the index says of blobs before `before`.
+  // Blobs that the index lists before record `before`.
   struct Directory : BlobDirectory {
     [[nodiscard]] std::optional<KnownBlob> known(BlobId id) const override;
     const BlobTable* blobs = nullptr;
@@ -126,20 +127,21 @@ class Loader {
   EventDecompressor decompressor_;
 };
 
-// Strict: any error is returned. allow_torn: missing or damaged bytes end the trace at their place;
-// a record with the right hash that is inconsistent, or newer, is still an error.
+// Returns any error, unless allow_torn is set: then the trace ends before the first truncated or
+// damaged record. A record with a correct hash that is inconsistent or of a newer version is always
+// an error. The result borrows `file`.
 Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOptions& options);
 
-// The problem with a record after `before` whole ones, and the next step.
+// Extends an error about the record after `before` intact ones by the next step.
 Error damaged(Error error, uint64_t before);
 
-// The uncompressed bytes, checked against the blob's id unless `trusted`. `out` has the blob's
-// size. `table`: where the chunks of a list are.
+// Writes the uncompressed bytes to `out`, which has the blob's size, and checks them against the
+// blob's id unless `trusted`. `table`: holds the chunks of a list.
 Result<void> decode_blob_into(const BlobView& blob, std::span<std::byte> out,
                               const BlobTable& table = {}, bool trusted = false);
-// The same without room for the uncompressed bytes.
+// The same check without a buffer for the uncompressed bytes.
 Result<void> check_blob(const BlobView& blob, const BlobTable& table = {});
-// The bytes of a list's chunks, one after another. No id is looked at.
+// Visits the bytes of a list's chunks in order. Does not check ids.
 using ChunkVisitor = std::function<Result<void>(uint64_t offset, std::span<const std::byte>)>;
 Result<void> visit_chunks(const ChunkListView& list, const BlobTable& table,
                           const ChunkVisitor& visit);

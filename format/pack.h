@@ -1,4 +1,5 @@
-// trace.h structs to FlatBuffers payloads. Internal to format/ and its tests; no FlatBuffers types.
+// Converts trace.h structs to FlatBuffers payloads. Internal to format/ and its tests; exposes no
+// FlatBuffers types.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,9 @@
 
 namespace gfxgraph::format {
 
-// Keeps its memory from payload to payload. Not thread-safe. A result is valid until the next call.
-// Payloads must stay under kMaxStructuredBytes: see packed_bytes_bound(). May throw std::bad_alloc.
+// Reuses its memory between payloads. Not thread-safe. A result is valid until the next call. A
+// payload must not exceed kMaxStructuredBytes: check packed_bytes_bound() first. May throw
+// std::bad_alloc.
 class Packer {
  public:
   Packer();
@@ -28,7 +30,7 @@ class Packer {
   std::span<const std::byte> pack(const Site& site);
   std::span<const std::byte> pack(const Device& device);
   std::span<const std::byte> pack_provenance(std::span<const KnownWords> places);
-  // `events` must not be empty; their sequence numbers follow each other.
+  // `events` must not be empty, and their sequence numbers must be consecutive.
   std::span<const std::byte> pack(std::span<const Event> events);
   std::span<const std::byte> pack_summary(const Statistics& statistics, uint64_t graphs,
                                           uint64_t findings, uint64_t index_offset = 0);
@@ -38,7 +40,7 @@ class Packer {
   std::unique_ptr<Impl> impl_;
 };
 
-// A lower bound of its size in a payload, without packing it.
+// A lower bound of the item's size in a payload, computed without packing it.
 uint64_t packed_bytes_bound(const Event& event);
 uint64_t packed_bytes_bound(const Graph& graph);
 uint64_t packed_bytes_bound(const Environment& environment);

@@ -1,5 +1,5 @@
-// Shared by pack_*.cpp: one function per table. A null offset stands for an empty value, which
-// takes no bytes.
+// Shared by pack_*.cpp: one function per table. A null offset stands for an empty value, which is
+// not stored.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>

@@ -1,5 +1,5 @@
-// What is known of the words that a trace relocates: a record of its own (kind 13), which older
-// readers skip. Made by `gfxgraph provenance --write`.
+// Which relocated words of a trace are pointers and which are data: a separate record (kind 13)
+// that older readers skip. `gfxgraph provenance --write` writes it.
 #pragma once
 
 #include <compare>
@@ -12,7 +12,7 @@
 
 namespace gfxgraph::format {
 
-// Which bytes of an event or graph node. Append only.
+// The bytes of an event or graph node that hold the words. Append only.
 enum class WordPart : uint8_t {
   kArguments = 0,   // Launch::kernarg
   kInitial = 1,     // AllocationBegin::initial
@@ -23,7 +23,7 @@ enum class WordPart : uint8_t {
 };
 
 struct WordPlace {
-  uint64_t event = 0;  // its sequence; 0 for a graph node
+  uint64_t event = 0;  // its sequence number; 0 for a graph node
   GraphId graph = 0;   // 0: an event
   uint32_t node = 0;
   WordPart part = WordPart::kArguments;
@@ -32,11 +32,11 @@ struct WordPlace {
 
 // Append only.
 enum class WordVerdict : uint8_t {
-  kPointer = 0,  // it reached the address of an access
-  kData = 1,     // kernels read it, and no address came from it
+  kPointer = 0,  // an access used it as its address
+  kData = 1,     // kernels read it, but no address was computed from it
 };
 
-// Of relocations of one place, those of which something is known; offsets rise.
+// The relocations of one place that have a verdict, by rising offset.
 struct KnownWord {
   uint64_t offset_bytes = 0;
   WordVerdict verdict = WordVerdict::kPointer;
@@ -49,27 +49,27 @@ struct KnownWords {
 };
 
 struct Provenance {
-  std::vector<KnownWords> places;  // rise by `place`, of which graph nodes have event 0
-  bool made = false;               // the trace has a record of it, perhaps without a place
+  std::vector<KnownWords> places;  // sorted by `place`; graph nodes have event 0
+  bool made = false;               // the trace has the record, perhaps with no places
 };
 
-// Words that are data, those of final contents included.
+// Number of words with verdict kData, including those of final contents.
 uint64_t count_data(const Provenance& known);
 
-// Which words a reader of relocations wants moved.
+// Which words are to be relocated.
 enum class PointerUse : uint8_t {
   kRecorded,  // as the recorder found them
-  kTyped,     // those whose type says so
-  kProven,    // as Provenance says; where it says nothing, as recorded
+  kTyped,     // only words that kernel metadata declares as pointers, and proven ones
+  kProven,    // by the verdicts of Provenance; as recorded where there is none
 };
 
-// Changes the relocations of an event or a graph as asked for. `known` must be of the same trace.
-// A pointer whose type says so stays one.
+// Removes the relocations of an event or graph that `use` excludes. `known` must belong to the same
+// trace. Typed pointers are never removed.
 void use_pointers(Event& event, const Provenance& known, PointerUse use);
 void use_pointers(Graph& graph, const Provenance& known, PointerUse use);
 
-// Writes a copy of the trace `in`, which must be sealed, with this in place of what it knew before.
-// `out` may be the same file, which is then replaced.
+// Copies the sealed trace `in` to `out`, with `known` in place of its earlier provenance. `out` may
+// be the same file, which is then replaced.
 Result<void> write_provenance(const std::filesystem::path& in, const std::filesystem::path& out,
                               const Provenance& known);
 

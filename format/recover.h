@@ -1,4 +1,4 @@
-// Makes a sealed trace of a torn one: of a copy, or in its place.
+// Turns a truncated trace into a sealed one, in a copy or in place.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,34 @@
 namespace gfxgraph::format {
 
 struct RecoverReport {
-  bool intact = false;  // the input was sealed and whole: the output is a copy of it
+  bool intact = false;  // the input was sealed and undamaged: the output is a copy
   std::string reason;   // why the input ends where it does; empty when intact
   uint64_t kept_records = 0;
   uint64_t kept_bytes = 0;  // of the input
-  uint64_t lost_bytes = 0;  // of the input, behind the last whole record
+  uint64_t lost_bytes = 0;  // of the input, after the last intact record
   Statistics statistics;    // of the output
   std::vector<Finding> findings;
 };
 
-// Copies every whole record of `in` to `out` and seals it. When anything was lost the output
-// carries a finding kIncomplete of the call "gfxgraph recover" that says what. Errors: `in` has no
-// valid head or is newer; `in` and `out` are one file; a recording still writes `in`; `out` cannot
-// be written.
+// Copies every intact record of `in` to `out` and seals it. If anything was lost, the output has a
+// kIncomplete finding with call "gfxgraph recover" that describes the loss. Errors: `in` has no
+// valid head or a newer version; `in` and `out` are the same file; a recording still writes `in`;
+// `out` cannot be written.
 Result<RecoverReport> recover(const std::filesystem::path& in, const std::filesystem::path& out);
 
 struct Closing {
-  // Why the recording has no end of its own: begins the finding that says so.
+  // Why the recording was cut off: the beginning of the finding's text.
   std::string reason;
-  // Of which program: a recording that began earlier (Environment::start_unix_ns) is another one's.
+  // When the program started. A recording that began earlier (Environment::start_unix_ns) belongs
+  // to another program.
   uint64_t not_before_unix_ns = 0;
 };
 
-// The same without a copy, for who started the program that died: cuts what is behind the last
-// whole record of `partial`, seals the file, and renames it to `out`, which is replaced. The
-// finding kIncomplete has the call "gfxgraph-record". When it cannot be sealed, `partial` stays and
-// keeps its whole records. Errors, as of recover(), and: it has no whole record; it is of an
-// earlier recording; it is not only cut, but damaged (kCorrupt).
+// The same in place, for the launcher of a program that died: truncates `partial` after its last
+// intact record, seals it, and renames it to `out`, which is replaced. The kIncomplete finding has
+// the call "gfxgraph-record". If sealing fails, `partial` remains, with its intact records. Errors:
+// as recover(), and: `partial` has no intact record; belongs to an earlier recording; is damaged,
+// not only truncated (kCorrupt).
 Result<RecoverReport> close_recording(const std::filesystem::path& partial,
                                       const std::filesystem::path& out, const Closing& closing);
 

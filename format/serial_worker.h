@@ -1,5 +1,4 @@
-// Runs tasks one after the other on a thread of its own, so that their caller need not wait for
-// them. Internal to format/.
+// Runs tasks one after another on a background thread. Internal to format/.
 #pragma once
 
 #include <condition_variable>
@@ -13,13 +12,13 @@ namespace gfxgraph::format {
 class SerialWorker {
  public:
   SerialWorker() = default;
-  // Runs all added tasks.
+  // Waits until all added tasks have run.
   ~SerialWorker();
   SerialWorker(const SerialWorker&) = delete;
   SerialWorker& operator=(const SerialWorker&) = delete;
 
-  // Any thread. The task must not throw. The caller runs it if no thread can be started. May throw
-  // std::bad_alloc; the task is then not run.
+  // Thread-safe. The task must not throw. If no thread can be started, it runs on the calling
+  // thread. May throw std::bad_alloc; the task then does not run.
   void add(std::function<void()> task);
 
  private:

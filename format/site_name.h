@@ -1,4 +1,4 @@
-// How call sites, and memory that the program did not name, are called (docs/ranges.md, "Names").
+// Names for call sites, and for memory that the program did not name (docs/ranges.md, "Names").
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace gfxgraph::format {
 
-// "load_model(char const*)+0x1f4" in the program, "libgemm.so:Gemm::run()+0x20" in a library; where
-// the symbol is unknown or not the only one of its module, "decode+0x12f4".
+// "load_model(char const*)+0x1f4" in the program, "libgemm.so:Gemm::run()+0x20" in a library. If
+// the symbol is unknown or not unique in its module: the module and offset, "decode+0x12f4".
 std::string site_name(const Site& site);
 
 // "load_model(char const*)+0x1f4#3", the fourth allocation of this site; empty without a site.

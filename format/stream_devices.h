@@ -1,5 +1,5 @@
-// Which device each stream of a trace is of, and which are null streams: a null stream waits for
-// the blocking streams of its own device, and they for it. Not thread-safe.
+// Maps the streams of a trace to devices, and devices to null streams. A null stream and the
+// blocking streams of its device wait for each other. Concurrent reads are safe.
 #pragma once
 
 #include <unordered_map>
@@ -24,7 +24,7 @@ class StreamDevices {
     if (stream.device != 0) {
       devices_[stream.id] = stream.device;
     } else if (!devices_.empty()) {
-      devices_.erase(stream.id);  // of a trace before, whose numbers are given out again
+      devices_.erase(stream.id);  // left from an earlier trace: ids are reused
     }
   }
 
@@ -33,13 +33,13 @@ class StreamDevices {
     const auto found = devices_.find(stream);
     return found == devices_.end() ? 0 : found->second;
   }
-  // Of the stream's device.
+  // The null stream of the stream's device.
   StreamId null_stream(StreamId stream) const { return null_streams_[device(stream)]; }
   bool is_null(StreamId stream) const { return stream == null_stream(stream); }
 
  private:
   std::vector<StreamId> null_streams_ = {0};            // by device
-  std::unordered_map<StreamId, DeviceNumber> devices_;  // without device 0's
+  std::unordered_map<StreamId, DeviceNumber> devices_;  // without those of device 0
 };
 
 }  // namespace gfxgraph::format

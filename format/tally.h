@@ -1,4 +1,4 @@
-// Counts for Statistics, the same for writer and reader. Internal to format/.
+// Adds an event or graph to Statistics. Shared by writer and reader. Internal to format/.
 #pragma once
 
 #include "format/trace.h"

@@ -1,10 +1,10 @@
-// The trace as gfxgraph's own structs: what a recorder writes and every reader sees. How these
-// become bytes is docs/format.md (container) and format/trace.fbs (payloads); no FlatBuffers type
-// leaves format/.
+// A trace as plain structs: what a recorder writes and every reader gets. docs/format.md
+// (container) and format/trace.fbs (payloads) define their encoding; no FlatBuffers type is visible
+// outside format/.
 //
-// Identities: allocations, kernels, streams, HIP events and graphs carry ids that the recorder
-// hands out from 1 upwards, each kind by itself, never reused in one trace. 0 means "none" (for a
-// stream: the null stream). Addresses are *recorded addresses*: valid in the recorded process only.
+// Ids: the recorder numbers allocations, kernels, streams, HIP events and graphs from 1, each kind
+// separately, and never reuses an id in a trace. 0 means "none" (for a stream: the null stream).
+// Addresses are *recorded addresses*: valid only in the recorded process.
 #pragma once
 
 #include <array>
@@ -26,9 +26,9 @@ using EventId = uint32_t;
 using GraphId = uint32_t;
 using HostFunctionId = uint32_t;
 using SiteId = uint32_t;
-using DeviceNumber = uint32_t;  // as the program counts devices
+using DeviceNumber = uint32_t;  // the program's device number
 
-// XXH3-128 of the uncompressed bytes; the name of a blob. All zero: no blob.
+// Identifies a blob: XXH3-128 of its uncompressed bytes. All zero: no blob.
 struct BlobId {
   uint64_t low = 0;
   uint64_t high = 0;
@@ -51,13 +51,13 @@ struct Environment {
 
 struct CodeObject {
   CodeObjectId id = 0;
-  BlobId elf;          // the plain ELF for the device, already out of its offload bundle
+  BlobId elf;          // the device's ELF, extracted from its offload bundle
   std::string target;  // "amdgcn-amd-amdhsa--gfx1030"
-  DeviceNumber device =
-      0;  // code that several devices run has a record for each: their variables differ
+  // Code that several devices run has one record per device, because its variables differ.
+  DeviceNumber device = 0;
 };
 
-// Our own numbering, stable for ever; made from the metadata's .value_kind (LLVM AMDGPUUsage,
+// gfxgraph's own numbers, which never change, for the metadata's .value_kind (LLVM AMDGPUUsage,
 // "Code Object V3 Metadata"). Append only.
 enum class ArgumentKind : uint8_t {
   kByValue = 0,
@@ -67,7 +67,7 @@ enum class ArgumentKind : uint8_t {
   kImage = 4,
   kPipe = 5,
   kQueue = 6,
-  kHidden = 7,  // filled by the runtime at launch: never stored, never relocated
+  kHidden = 7,  // set by the runtime at launch: never stored or relocated
 };
 
 struct Argument {
@@ -81,12 +81,12 @@ struct Argument {
 struct Kernel {
   KernelId id = 0;
   CodeObjectId code_object = 0;
-  std::string name;                 // the symbol hipModuleGetFunction takes: mangled, without ".kd"
-  uint32_t kernarg_size_bytes = 0;  // explicit and hidden
-  uint32_t explicit_size_bytes = 0;  // what a launch passes
+  std::string name;                  // as hipModuleGetFunction takes it: mangled, without ".kd"
+  uint32_t kernarg_size_bytes = 0;   // with hidden arguments
+  uint32_t explicit_size_bytes = 0;  // without hidden arguments
   uint32_t group_segment_bytes = 0;  // static LDS
   uint32_t private_segment_bytes = 0;
-  std::vector<Argument> arguments;  // in order of offset
+  std::vector<Argument> arguments;  // by rising offset
 };
 
 // ---- memory -------------------------------------------------------------------------------------
@@ -99,17 +99,18 @@ enum class AllocationKind : uint8_t {
   kHostRegistered = 3,  // hipHostRegister: the program's own memory
   kStreamOrdered = 4,   // hipMallocAsync
   kModuleGlobal = 5,    // a __device__ or __constant__ variable
-  kArray = 6,           // hipMallocArray, hipArray3DCreate, ...: no pointer leads into it
-  kTexture = 7,         // hipCreateTextureObject, hipTexObjectCreate: what the handle points to
-  kSurface = 8,         // hipCreateSurfaceObject, likewise
+  kArray = 6,           // hipMallocArray, hipArray3DCreate, ...: no pointers to it exist
+  kTexture = 7,         // hipCreateTextureObject, hipTexObjectCreate: the object at the handle
+  kSurface = 8,         // hipCreateSurfaceObject: the object at the handle
 };
 
-// Handles of textures and surfaces: objects of the runtime, without contents of the program.
+// Whether it is a texture or surface object, which belongs to the runtime and has no contents of
+// the program.
 constexpr bool is_image_object(AllocationKind kind) noexcept {
   return kind == AllocationKind::kTexture || kind == AllocationKind::kSurface;
 }
 
-// "device", "host_pinned": as tools, findings and JSON name it.
+// "device", "host_pinned", ...: the name in tools, findings and JSON.
 constexpr const char* allocation_kind_name(AllocationKind kind) noexcept {
   switch (kind) {
     case AllocationKind::kDevice: return "device";
@@ -127,20 +128,21 @@ constexpr const char* allocation_kind_name(AllocationKind kind) noexcept {
 
 // ---- images -------------------------------------------------------------------------------------
 
-// As in HIP. Append only.
+// HIP's hipChannelFormatKind. Append only.
 enum class TexelKind : uint8_t { kSigned = 0, kUnsigned = 1, kFloat = 2 };
 
 struct TexelFormat {
-  std::array<uint8_t, 4> bits = {0, 0, 0, 0};  // of x, y, z, w; 0: it has no such component
+  std::array<uint8_t, 4> bits = {0, 0, 0, 0};  // of x, y, z, w; 0: no such component
   TexelKind kind = TexelKind::kUnsigned;
   bool operator==(const TexelFormat&) const = default;
-  // Of 1, 2 or 4 components of 8, 16 or 32 bits, all alike: what arrays have. A power of two.
+  // Whether it is a format of arrays: 1, 2 or 4 components of the same size, 8, 16 or 32 bits.
+  // bytes() is then a power of two.
   bool valid() const noexcept;
   uint32_t bytes() const noexcept { return (uint32_t{bits[0]} + bits[1] + bits[2] + bits[3]) / 8; }
 };
 
-// An array. Its contents, and the places of copies in it, are in linear order: rows of texels
-// follow each other, and so do slices (of depth, or layers), however the device has them.
+// The shape of an array. Its contents and offsets into it are in linear order: rows of texels
+// without gaps, then slices (depth or layers), regardless of the device's layout.
 struct ArrayShape {
   uint32_t width = 0;   // texels
   uint32_t height = 0;  // 0: one row
@@ -154,24 +156,26 @@ struct ArrayShape {
   uint64_t slice_bytes() const noexcept { return row_bytes() * rows(); }
 };
 
-// Bytes that kernels read at a handle: the image's descriptor, and of a texture the sampler's.
+// Bytes that kernels read at a handle: the image descriptor and, for a texture, the sampler
+// descriptor.
 inline constexpr uint64_t kTextureBytes = 80;
 inline constexpr uint64_t kSurfaceBytes = 48;
 
 // Append only.
 enum class ImageResource : uint8_t { kArray = 0, kLinear = 1, kPitched = 2 };
 
-// What a texture or surface was made of. Numbers without a name here are those of HIP.
+// The description that a texture or surface was created from. Numbers without an enum here are
+// HIP's.
 struct ImageObject {
   ImageResource resource = ImageResource::kArray;
-  AllocationId allocation = 0;  // an array, or memory
-  // Of memory.
+  AllocationId allocation = 0;  // an array, or linear memory
+  // For linear memory.
   uint64_t offset_bytes = 0;
   TexelFormat format;
   uint64_t size_bytes = 0;         // kLinear
   uint64_t width = 0, height = 0;  // kPitched; texels
   uint64_t pitch_bytes = 0;        // kPitched
-  // Of a texture (hipTextureDesc).
+  // For a texture (hipTextureDesc).
   std::array<uint8_t, 3> address_mode = {0, 0, 0};
   uint8_t filter = 0;
   uint8_t read_mode = 0;
@@ -181,50 +185,49 @@ struct ImageObject {
   uint32_t max_anisotropy = 0;
   std::array<float, 4> border = {0, 0, 0, 0};
   float mip_bias = 0, mip_least = 0, mip_most = 0;
-  // Its view (hipResourceViewDesc), if it has one.
+  // The view (hipResourceViewDesc), if any.
   bool has_view = false;
   uint32_t view_format = 0;
   uint64_t view_width = 0, view_height = 0, view_depth = 0;
   uint32_t first_level = 0, last_level = 0, first_layer = 0, last_layer = 0;
 };
 
-// Where a relocation's knowledge comes from, best first (architecture.md, "Pointers"). Append only.
+// Why a word is relocated, most reliable reason first (docs/architecture.md). Append only.
 enum class RelocationSource : uint8_t {
-  kTyped = 0,    // metadata says global_buffer
-  kProven = 1,   // the emulator saw the word reach an address operand
-  kMatched = 2,  // the value lies in a live allocation: likely, not proven
+  kTyped = 0,    // the metadata says global_buffer
+  kProven = 1,   // in the emulator the word reached an address operand
+  kMatched = 2,  // the value is an address in a live allocation: a likely pointer
 };
 
-// A typed pointer outside of every live allocation was made from one of those around it. With the
-// nearest one `distance` bytes away, the others count up to this many bytes away; farther than
-// kOutsideMostBytes from all of them, nothing is known. A part of the format: see
-// Relocation::outside.
+// A typed pointer outside every live allocation was computed from a nearby one. If the nearest is
+// `distance` bytes away, all within outside_reach(distance) bytes are candidates; if it is farther
+// than kOutsideMostBytes, nothing is known. Part of the format: see Relocation::outside.
 constexpr uint64_t kOutsideMostBytes = UINT64_C(1) << 30;
 constexpr uint64_t outside_reach(uint64_t distance) {
   return distance < 4096 ? 65536 : 16 * distance;
 }
 
-// The 8-byte little-endian word at `offset_bytes` is the address allocation + addend, modulo 2^64.
+// The 8-byte little-endian word at `offset_bytes` is the allocation's address + addend, modulo
+// 2^64.
 struct Relocation {
-  uint64_t offset_bytes = 0;  // in the kernarg segment, or in the bytes it is attached to
+  uint64_t offset_bytes = 0;  // in the kernarg segment, or in the content
   AllocationId allocation = 0;
-  // 0 ... size of the allocation, the larger of requested and mapped (one past the end is legal),
-  // unless `outside`: then negative, or beyond the end.
+  // From 0 to the allocation's size, the larger of requested and mapped (one past the end is
+  // valid). If `outside`: negative, or beyond the end.
   int64_t addend = 0;
   RelocationSource source = RelocationSource::kMatched;
-  // A matched word that has no sign of being a pointer but its value (a plain 8-byte scalar
-  // argument, an unaligned target): replay relocates it as the rest, but reports it by name.
+  // A matched word whose value is the only sign of a pointer (an 8-byte scalar argument, an
+  // unaligned target). Replay relocates it like the others, but reports it.
   bool ambiguous = false;
-  // The word points outside of its allocation. Typed: `x - 2048`, which the kernel indexes by at
-  // least 2048; `allocation` is the nearest live one, and whoever moves memory must move all live
-  // allocations within outside_reach() of the word by the same distance, since it may have been
-  // made from any of them. Matched: a tagged pointer, whose upper 16 bits are not part of the
-  // address.
+  // The word points outside its allocation. Typed: for example `x - 2048`, which the kernel indexes
+  // from 2048; `allocation` is the nearest live one. A replay must move all live allocations within
+  // outside_reach() of the word by the same distance, because the word may have been computed from
+  // any of them. Matched: a tagged pointer, whose upper 16 bits are not part of the address.
   bool outside = false;
   bool operator==(const Relocation&) const = default;
 };
 
-// Bytes with the pointers in them. Exactly one of `blob` and `fill` describes the bytes.
+// Bytes and the pointers in them. The bytes are `blob`, or `fill` repeated if there is no blob.
 struct Content {
   uint64_t size_bytes = 0;
   BlobId blob;  // none: all bytes equal `fill`
@@ -232,54 +235,54 @@ struct Content {
   BlobId hash;         // XXH3-128 of the bytes; also when `blob` is not stored (hash-only traces)
   bool stored = true;  // false: only `hash` is known
   std::vector<Relocation> relocations;
-  // Of an AllocationBegin: nobody had written the memory since the program got it, and what it held
-  // was not looked at. It means nothing; as bytes it reads as zeros.
+  // Only in an AllocationBegin: nobody had written the memory since it was allocated, and its
+  // contents were not read. They are indeterminate; readers get zeros.
   bool unwritten = false;
 };
 
 // ---- events -------------------------------------------------------------------------------------
 
-// In the order in which the program's calls returned from the recorder. What a field must be is
-// said at the same field in format/trace.fbs; the writer refuses the rest.
+// In the order in which the program's calls returned from the recorder. format/trace.fbs has the
+// rules for each field; the writer rejects items that break them.
 
 struct AllocationBegin {
   AllocationId id = 0;
   AllocationKind kind = AllocationKind::kDevice;
   uint64_t recorded_address = 0;  // device address
-  uint64_t host_address = 0;      // kHostPinned, kHostRegistered, kManaged: as the host sees
-                                  // it; kModuleGlobal: not 0 for a __managed__ variable
+  uint64_t host_address = 0;      // kHostPinned, kHostRegistered, kManaged: the host's address;
+                                  // kModuleGlobal: not 0 for a __managed__ variable
   uint64_t size_bytes = 0;        // as requested
-  uint64_t mapped_bytes = 0;      // as mapped, 0 when unknown
+  uint64_t mapped_bytes = 0;      // as mapped; 0: unknown
   uint32_t flags = 0;             // hipHostMalloc / hipHostRegister / hipMallocManaged flags
   StreamId stream = 0;            // kStreamOrdered
   CodeObjectId code_object = 0;   // kModuleGlobal
   std::string symbol;             // kModuleGlobal
-  Content initial;                // what the memory held when the program got it
-  std::string name = {};          // as the program named it (gfxgraph_name); empty: it did not
-  SiteId site = 0;                // of the call that made it; 0: unknown
-  uint32_t site_ordinal = 0;      // how many allocations that site made before, recorded or not
+  Content initial;                // contents when the program got the memory
+  std::string name = {};          // given by the program (gfxgraph_name); may be empty
+  SiteId site = 0;                // of the allocating call; 0: unknown
+  uint32_t site_ordinal = 0;      // number of earlier allocations by that site, recorded or not
   DeviceNumber device = 0;        // whose memory it is
   std::shared_ptr<const ArrayShape> array = nullptr;    // kArray
   std::shared_ptr<const ImageObject> object = nullptr;  // kTexture, kSurface
 };
 
-// The end of its life; `freed` false: of what the trace, or a recorded range, says of it.
+// The end of an allocation. `freed` false: it is alive at the end of the trace or of a recorded
+// range.
 struct AllocationEnd {
   AllocationId id = 0;
   bool freed = true;
   StreamId stream = 0;  // hipFreeAsync
-  Content post;         // the state before it was freed: what --verify compares with
-  bool gone = false;    // a graph freed it: no program can read its last contents, and `post` is
-                        // not known
+  Content post;         // final contents, before the free: the reference for --verify
+  bool gone = false;    // a graph freed it: the final contents could not be read, `post` is unknown
 };
 
-// The program wrote host-visible memory (pinned, registered, managed) by itself.
+// The program's own write to host-visible memory (pinned, registered, managed).
 struct HostWrite {
   AllocationId allocation = 0;
   uint64_t offset_bytes = 0;
   Content content;
-  // A kernel before it may have written these bytes instead: it was given the memory, and had not
-  // been seen to end. A replay whose own kernels make the same bytes has shown that they did.
+  // An earlier kernel may have written these bytes instead: it had the memory's address and was not
+  // known to have finished. If the kernels produce the same bytes in a replay, they did.
   bool in_doubt = false;
 };
 
@@ -309,58 +312,60 @@ struct StreamWait {
   uint32_t flags = 0;
 };
 
-// What the host knew: everything that stands later in the trace was issued, by any thread, when the
-// work that `object` stands for was done. A call that was asked to wait, one that returns only then
-// (hipFree), a query that answered "done", a host function that ran. Copies and memsets that block
-// say so themselves (`asynchronous` false).
+// What the host knew: all later events of the trace, of any thread, were issued after the work of
+// `object` had finished. Recorded for calls that wait, calls that return only then (hipFree),
+// queries that returned "done", and host functions that ran. Blocking copies and memsets have
+// `asynchronous` false instead.
 enum class SynchronizeKind : uint8_t {
   kDevice = 0,
-  kStream = 1,  // what its next work would follow: of a blocking stream the null stream's, too
+  // All that the stream's next work would follow: for a blocking stream, also the null stream's.
+  kStream = 1,
   kEvent = 2,
   kHostFunction = 3,
-  kStreamItself = 4,  // what it was given, and what that follows; not of the null stream
+  kStreamItself = 4,  // its own work and what that follows; not for the null stream
 };
 struct Synchronize {
   SynchronizeKind kind = SynchronizeKind::kDevice;
   uint32_t object = 0;
-  std::string call = {};  // what told the host; may be empty
+  std::string call = {};  // the HIP call; may be empty
 };
 
 struct Launch {
   KernelId kernel = 0;
   StreamId stream = 0;
   std::array<uint32_t, 3> grid = {1, 1, 1};            // in workgroups
-  std::array<uint32_t, 3> grid_remainder = {0, 0, 0};  // work items of partial workgroups, 0: none
+  std::array<uint32_t, 3> grid_remainder = {0, 0, 0};  // work items of partial workgroups; 0: none
   std::array<uint32_t, 3> block = {1, 1, 1};           // in work items
   uint32_t dynamic_lds_bytes = 0;
   bool cooperative = false;
-  std::vector<uint8_t> kernarg;         // the explicit part, padding zeroed
+  std::vector<uint8_t> kernarg;         // explicit arguments, padding zeroed
   std::vector<Relocation> relocations;  // offsets into `kernarg`
 };
 
-// One end of a copy: an allocation (with an offset), or bytes of the program outside any
-// allocation.
+// Source or destination of a copy: a place in an allocation, or the program's memory outside all
+// allocations.
 struct CopyEnd {
   AllocationId allocation = 0;  // 0: plain host memory
   uint64_t offset_bytes = 0;
-  uint64_t pitch_bytes = 0;  // rows of a 2D or 3D copy; 0: linear
-  uint64_t slice_bytes = 0;  // slices of a 3D copy; 0: one slice
+  uint64_t pitch_bytes = 0;  // of a 2D or 3D copy; 0: linear
+  uint64_t slice_bytes = 0;  // of a 3D copy; 0: one slice
 };
 
-// width x height x depth bytes; linear when height = depth = 1.
+// Copies width x height x depth bytes; linear if height = depth = 1.
 struct Copy {
   CopyEnd destination;
   CopyEnd source;
   uint64_t width_bytes = 0;
   uint64_t height = 1;
   uint64_t depth = 1;
-  Content host_source;  // what plain host memory held: packed rows, without pitch
-  // Of a copy to plain host memory: what the program received. Checked by --verify where stored.
+  Content host_source;  // bytes from plain host memory: packed rows, without pitch
+  // For a copy to plain host memory: the bytes that the program received. --verify checks them if
+  // they are stored.
   Content host_result;
-  bool asynchronous = false;  // false: the host knew it done when the call returned
+  bool asynchronous = false;  // false: the copy had finished when the call returned
   StreamId stream = 0;
-  // host_source: HIP knew the memory (pinned, registered or managed). It is not named, as only its
-  // bytes count.
+  // `host_source` was in memory known to HIP (pinned, registered or managed). The trace does not
+  // name it, because only its bytes matter.
   bool source_is_pinned = false;
 };
 
@@ -378,19 +383,20 @@ struct Memset {
   StreamId stream = 0;
 };
 
-// A host function in a stream (hipLaunchHostFunc, hipStreamAddCallback). It cannot be replayed:
-// what it wrote to recorded memory are copies from plain host memory before it, in the same stream
-// or graph.
+// A host function in a stream (hipLaunchHostFunc, hipStreamAddCallback). Replay cannot call it: its
+// writes to recorded memory are recorded before it as copies from plain host memory, in the same
+// stream or graph.
 struct HostFunction {
   StreamId stream = 0;
   std::string call;
-  HostFunctionId id = 0;  // 0: when it ran was not seen; and in graph nodes
+  HostFunctionId id = 0;  // 0: it is unknown when it ran; always 0 in graph nodes
 };
 
 struct GraphLaunch {
   GraphId graph = 0;
   StreamId stream = 0;
-  // The graph's host function nodes, in order, have this id and the next ones; 0: not seen.
+  // The id of the graph's first host function node; the others have the next ids, in order. 0: it
+  // is unknown when they ran.
   HostFunctionId first_host_function = 0;
 };
 
@@ -398,24 +404,24 @@ using RangeId = uint32_t;
 
 enum class MarkerKind : uint8_t { kMark = 0, kRangeBegin = 1, kRangeEnd = 2, kName = 3 };
 
-// Longest name of an allocation.
+// Maximum length of an allocation's name.
 constexpr size_t kMostNameBytes = 1000;
 
-// What the program said of itself, where it stood at that time. A range holds all events between
-// its two markers, of every thread; ranges may nest and overlap, and one that was not ended goes on
-// to the end of the trace. A name is that of a live allocation from then on: of several the last
-// one counts, also against AllocationBegin::name.
+// A mark, range or name set by the program (roctx, gfxgraph/record.h). A range contains all events
+// of every thread between its two markers; ranges may nest and overlap, and one that was not ended
+// extends to the end of the trace. A name applies to a live allocation from then on, and replaces
+// earlier names and AllocationBegin::name.
 struct Marker {
-  std::string text;  // of a range: its name, in both
+  std::string text;  // of a range: its name, in both markers
   MarkerKind kind = MarkerKind::kMark;
-  RangeId range = 0;  // of a range: from 1, in the order in which they began
-  // Of a beginning: how many ranges of this name the program began before, recorded or not.
+  RangeId range = 0;  // of a range: from 1, in order of beginning
+  // kRangeBegin: number of earlier ranges with this name, recorded or not.
   uint32_t ordinal = 0;
-  AllocationId allocation = 0;  // of a name
+  AllocationId allocation = 0;  // kName
 };
 
-// All live allocations' hashes after the event before it (gfxgraph-record --checkpoints): the
-// reference of gfxgraph-replay --bisect.
+// The hashes of all live allocations after the preceding event (gfxgraph-record --checkpoints): the
+// reference for gfxgraph-replay --bisect.
 struct Checkpoint {
   struct State {
     AllocationId allocation = 0;
@@ -429,7 +435,7 @@ using Action = std::variant<AllocationBegin, AllocationEnd, HostWrite, StreamCre
                             EventCreate, EventDestroy, EventRecord, StreamWait, Synchronize, Launch,
                             Copy, Memset, HostFunction, GraphLaunch, Marker, Checkpoint>;
 
-// Action::index() of one kind.
+// The Action::index() of a kind.
 template <typename Kind, size_t kIndex = 0>
 constexpr size_t action_index() {
   if constexpr (std::is_same_v<Kind, std::variant_alternative_t<kIndex, Action>>) {
@@ -441,15 +447,16 @@ constexpr size_t action_index() {
 
 struct Event {
   uint64_t sequence = 0;  // position in the stream, from 0, without gaps
-  uint32_t thread = 0;    // the recorded process's threads, numbered from 0 in order of appearance
+  uint32_t thread = 0;    // the recorded process's threads, numbered from 0 as they appear
   uint64_t time_ns = 0;   // since the start of the recording (host clock)
   Action action;
-  SiteId site = 0;  // of the call that appended it; 0: unknown
+  SiteId site = 0;  // of the HIP call; 0: unknown
 };
 
 // ---- graphs -------------------------------------------------------------------------------------
 
-// An instantiated hipGraph as it stood at a launch; a changed executable graph gets a new id.
+// An instantiated hipGraph as it was at a launch. If the program changes the executable graph, it
+// gets a new id.
 struct GraphNode {
   std::variant<std::monostate, Launch, Copy, Memset, HostFunction> action;  // monostate: empty node
   std::vector<uint32_t> dependencies;  // indices of earlier nodes
@@ -462,8 +469,8 @@ struct Graph {
 
 // ---- findings -----------------------------------------------------------------------------------
 
-// A call that could change device state and was not recorded (kIncomplete: replay refuses unless
-// told --allow-incomplete), or something worth knowing (kNote).
+// kIncomplete: a call that could change device state was not recorded, and replay rejects the trace
+// without --allow-incomplete. kNote: information.
 enum class FindingKind : uint8_t { kIncomplete = 0, kNote = 1 };
 struct Finding {
   FindingKind kind = FindingKind::kIncomplete;
@@ -474,13 +481,13 @@ struct Finding {
 
 // ---- call sites ---------------------------------------------------------------------------------
 
-// Where the program's code called HIP: a return address, as the module's ELF file counts addresses,
-// which is the same in every run of the same file.
+// Where the program called HIP: a return address as an ELF virtual address of its module, which is
+// the same in every run of the same file.
 struct Site {
   SiteId id = 0;
-  std::string module;    // path of the program or library; redacted: its base name
-  std::string build_id;  // hexadecimal; without one "xxh3-" and a hash of the file; may be empty
-  std::string symbol;    // the function's name, readable, at most kMostNameBytes; empty: unknown
+  std::string module;    // path of the program or library; if redacted, its base name
+  std::string build_id;  // hexadecimal, or "xxh3-" and a hash of the file; may be empty
+  std::string symbol;    // the function's demangled name, at most kMostNameBytes; empty: unknown
   uint64_t offset_bytes = 0;
   uint64_t symbol_offset_bytes = 0;
   bool program = false;        // the module is the program, not a library
@@ -489,14 +496,15 @@ struct Site {
 
 // ---- devices ------------------------------------------------------------------------------------
 
-// A device of the program other than device 0. Each has a null stream of its own, which is a stream
-// with an id like others; device 0's is 0. A stream's device is the device of its work.
+// A device of the program other than device 0. Each has its own null stream, with a stream id like
+// any other; the null stream of device 0 is 0. The work of a stream runs on the stream's device.
 struct Device {
   DeviceNumber number = 0;
   StreamId null_stream = 0;
 };
 inline constexpr DeviceNumber kMostDevices = 64;
 
+// Counts of a whole trace; the rules of each field are at Summary in format/trace.fbs.
 struct Statistics {
   uint64_t events = 0, launches = 0, copies = 0, allocations = 0, kernels = 0, code_objects = 0;
   uint64_t blobs = 0, blob_bytes = 0, stored_blob_bytes = 0;

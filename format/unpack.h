@@ -1,6 +1,7 @@
-// FlatBuffers payloads to trace.h structs. Internal to format/ and its tests; no FlatBuffers types.
-// Every function first runs the FlatBuffers verifier; the payload's hash must have been checked
-// before. Errors are kCorrupt, or kVersion for enum and union members of a newer gfxgraph.
+// Converts FlatBuffers payloads to trace.h structs. Internal to format/ and its tests; exposes no
+// FlatBuffers types. Every function first runs the FlatBuffers verifier; the caller must have
+// checked the payload's hash. Errors are kCorrupt, or kVersion for enum and union members of a
+// newer gfxgraph.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ Result<Finding> unpack_finding(std::span<const std::byte> payload);
 Result<Site> unpack_site(std::span<const std::byte> payload);
 Result<Device> unpack_device(std::span<const std::byte> payload);
 Result<std::vector<KnownWords>> unpack_provenance(std::span<const std::byte> payload);
-// With their sequence numbers.
+// The events have their sequence numbers.
 Result<std::vector<Event>> unpack_events(std::span<const std::byte> payload);
 
 struct Summary {

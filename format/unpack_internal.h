@@ -15,11 +15,11 @@
 
 namespace gfxgraph::format {
 
-// Converts tables; the first error sticks, and what is returned afterwards is of no use.
+// Converts tables. Keeps the first error; results after an error must not be used.
 //
-// FlatBuffers lets many offsets point at one part, so a small payload could unfold into gigabytes
-// that the verifier would accept. Each byte may therefore be used once: the sum of all that is
-// copied must not exceed the payload.
+// In a FlatBuffer many offsets may refer to the same part, so a small payload that passes the
+// verifier could expand to gigabytes. The sum of all copied bytes therefore must not exceed the
+// payload.
 class Unpacker {
  public:
   explicit Unpacker(size_t payload_bytes) : budget_(payload_bytes) {}
@@ -45,7 +45,7 @@ class Unpacker {
   Memset action(const fbs::Memset& from);
   HostFunction action(const fbs::HostFunction& from);
 
-  // `raw` as E, whose last member is `last`.
+  // Converts `raw` to E, whose last member is `last`; a larger value is kVersion.
   template <typename E, typename Raw>
   E member(Raw raw, E last, const char* what) {
     if (static_cast<uint64_t>(raw) > static_cast<uint64_t>(last)) {
@@ -57,7 +57,7 @@ class Unpacker {
     return static_cast<E>(raw);
   }
 
-  // Of each table in a vector: the least that it takes.
+  // The minimum size of a table in a vector.
   static constexpr uint64_t kTableBytes = 8;
   bool spend(uint64_t bytes);
   void refuse(Status status, std::string message);
@@ -69,7 +69,7 @@ class Unpacker {
   std::optional<Error> error_;
 };
 
-// The root table, after the verifier. Borrowed from the payload.
+// Runs the verifier and returns the root table, which is borrowed from the payload.
 template <typename Table>
 Result<const Table*> verified_root(std::span<const std::byte> payload, const char* what) {
   if (payload.size() > kMaxStructuredBytes) {
@@ -79,10 +79,10 @@ Result<const Table*> verified_root(std::span<const std::byte> payload, const cha
   }
   const uint8_t* bytes = reinterpret_cast<const uint8_t*>(payload.data());
   constexpr flatbuffers::uoffset_t kMaxDepth = 16;
-  // Every table that is not shared takes 8 bytes or more: itself, and an offset to it.
+  // Every table that is not shared takes at least 8 bytes: itself, and an offset to it.
   const auto max_tables = static_cast<flatbuffers::uoffset_t>(payload.size() / 8 + 1);
   flatbuffers::Verifier verifier(bytes, payload.size(), kMaxDepth, max_tables);
-  // The verifier wants room for the root offset, which it asserts rather than checks.
+  // The verifier asserts, rather than checks, that there is room for the root offset.
   if (payload.size() < 8 || !verifier.VerifyBuffer<Table>(nullptr)) {
     return fail(Status::kCorrupt, fmt::format("{}: payload is not a valid FlatBuffer", what));
   }

@@ -1,6 +1,6 @@
-// Writes one trace. State machine, visible from outside: `x.gfxg.partial` held under a lock while
-// recording; renamed to `x.gfxg` by seal(); an unlocked `.partial` is a recording that died and can
-// be read up to its last whole record.
+// Writes one trace. While recording, the file is named `x.gfxg.partial` and locked; seal() renames
+// it to `x.gfxg`. An unlocked `.partial` is a recording that died; it can be read up to its last
+// intact record.
 #pragma once
 
 #include <cstddef>
@@ -13,77 +13,77 @@
 
 namespace gfxgraph::format {
 
-// Contents larger than this are stored in chunks of it, each of them once.
+// Contents larger than this are stored in chunks of this size; equal chunks are stored once.
 inline constexpr size_t kChunkBytes = size_t{1} << 20;
 
 struct WriterOptions {
-  // zstd level for blobs of at least `compress_min_bytes`; 0: never compress. A blob is stored
-  // plain when compression does not make it smaller.
+  // zstd level for blobs of at least `compress_min_bytes`; 0: never compress. A blob that
+  // compression does not make smaller is stored plain.
   int compression_level = 1;
   size_t compress_min_bytes = 4096;
-  // Events of at least so many bytes are compressed, too, unless the level is 0.
+  // Chunks of events of at least this size are compressed too, unless the level is 0.
   size_t compress_events_min_bytes = 512;
-  // Events are gathered into FlatBuffers chunks and written when one of these is reached, or by
-  // flush().
+  // Events are gathered into chunks, one FlatBuffer each. A chunk is written when it reaches one of
+  // these limits, or by flush().
   uint32_t events_per_chunk = 256;
   size_t chunk_bytes = 1u << 20;
-  // Of ContentWriter: a multiple of 4096, kChunkBytes at most; how much of all contents may be in
-  // memory; and how many threads write it, 0: as the machine allows.
+  // For ContentWriter: the chunk size, a multiple of 4096 and at most kChunkBytes; the most bytes
+  // of contents in memory; and the number of threads that write them, 0: chosen for the machine.
   size_t content_chunk_bytes = kChunkBytes;
   size_t chunks_in_memory_bytes = 32u << 20;
   unsigned threads = 0;
-  // A file of so many records gets an index of them (docs/format.md).
+  // A file with at least this many records gets an index (docs/format.md).
   uint64_t index_min_records = 64;
 };
 
 class OutputFile;
 
-// Thread-safe: every method may be called from any thread. The first error of the file or of memory
-// is latched: later calls return it, the file keeps its valid prefix, and seal() returns it instead
-// of sealing.
+// Thread-safe. The first I/O or out-of-memory error is sticky: later calls return it, the file
+// keeps its valid prefix, and seal() returns it instead of sealing.
 //
-// Every item is checked for meaning as a reader will check it (format/trace.fbs has the rules at
-// each field). One that breaks a rule is not written; the call returns kInvalidArgument, recording
-// goes on, and seal() adds a finding kIncomplete that names what was refused, how often, and why.
-// Relocations may come in any order of offset.
+// Every item is checked as a reader will check it (format/trace.fbs has the rules for each field).
+// An item that breaks a rule is not written: the call returns kInvalidArgument, recording
+// continues, and seal() adds a kIncomplete finding with what was rejected, how often, and why.
+// Relocations may be in any order.
 class Writer {
  public:
+  // Creates `path`.partial and locks it. Fails if another process holds the lock.
   static Result<std::unique_ptr<Writer>> create(const std::filesystem::path& path,
                                                 const WriterOptions& options = {});
-  ~Writer();  // without seal(): flushes what it can and leaves the .partial
+  ~Writer();  // without seal(): flushes what it can and leaves the .partial file
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // Stores bytes once per distinct content. Does not copy `bytes`; they must not change meanwhile.
+  // Stores equal bytes only once. Reads `bytes` in place: they must not change during the call.
   Result<BlobId> add_blob(std::span<const std::byte> bytes);
 
-  // Once at most.
+  // At most once.
   Result<void> add(const Environment& environment);
-  // Ids must be 1, 2, 3, ... in the order of the calls, for code objects, kernels, graphs and sites
-  // each; what an item refers to must have been added before it.
+  // The ids of code objects, kernels, graphs and sites must each be 1, 2, 3, ... in the order of
+  // the calls. Items that another refers to must be added first.
   Result<void> add(const CodeObject& code_object);
   Result<void> add(const Kernel& kernel);
   Result<void> add(const Graph& graph);
   Result<void> add(const Finding& finding);
   Result<void> add(const Site& site);
-  // Before what names it.
+  // Call before adding items that name the device.
   Result<void> add(const Device& device);
   // Assigns event.sequence and returns it.
   Result<uint64_t> add(Event event);
 
-  // Hands everything gathered so far to the kernel, so that it survives the death of this process,
-  // up to the first event that names a chunk which is on its way: threads of the writer add the
-  // rest.
+  // Writes all gathered events to the file, so that they survive the death of this process, up to
+  // the first event that names a chunk still being written; the writer's threads write the rest.
   Result<void> flush();
-  // The same, and waits for the rest.
+  // As flush(), and waits until everything has been written.
   Result<void> settle();
-  // Writes summary and footer, syncs, renames. No call but the destructor may follow.
+  // Writes summary and footer, syncs the file and renames it. Only the destructor may be called
+  // afterwards.
   Result<void> seal();
-  // After fork() in the child: forgets the file without writing, unlocking or renaming anything.
-  // Takes no lock; from then on every call is refused and the destructor does nothing.
+  // For the child of a fork(): drops the file without writing, unlocking or renaming it. Takes no
+  // lock. From then on every call fails and the destructor does nothing.
   void abandon() noexcept;
 
-  // So far, as of now.
+  // The counts so far.
   Statistics statistics() const;
 
  private:
@@ -97,6 +97,7 @@ class Writer {
   std::unique_ptr<Impl> impl_;
 };
 
+// The id of a blob with these bytes.
 BlobId hash_bytes(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace gfxgraph::format

@@ -1,4 +1,4 @@
-// The inside of a Writer. Internal to format/.
+// The implementation of Writer. Internal to format/.
 #pragma once
 
 #include <fmt/format.h>
@@ -31,19 +31,19 @@
 
 namespace gfxgraph::format {
 
-// So short that std::string holds them without allocating: there may be no memory left for more.
+// Short enough for std::string's internal buffer: there may be no memory left to allocate.
 inline constexpr const char* kNoMemory = "out of memory";
 inline constexpr const char* kUnexpected = "internal error";
 
-// Two locks. `state_mutex` guards what events mean and the events gathered; it is held for a move
-// and a few look-ups. `io_mutex` guards the file. Who has something for the file takes io_mutex
-// while still holding state_mutex, then lets go of the latter: so records reach the file in the
-// order in which they were accepted, and packing, hashing and writing stop nobody who only adds.
+// Two locks. `state_mutex` guards the checker and the gathered events, and is held only for a move
+// and a few look-ups. `io_mutex` guards the file. A thread with something to write takes io_mutex
+// while it still holds state_mutex, then releases state_mutex: records reach the file in the order
+// in which they were accepted, and packing, hashing and writing do not block threads that only add.
 // Never take state_mutex while holding io_mutex.
 //
-// Blobs are written by their callers (add_blob), or by the threads of `queue` (writer_chunks.cpp).
-// A blob that is on its way has a number, and what names it waits for that number: the list of a
-// content's chunks, and events, which wait in batches and stay in order. Whoever has written a blob
+// Blobs are written by the calling thread (add_blob), or by the threads of `queue`
+// (writer_chunks.cpp). A blob in progress has a number. Chunk lists and events that name it wait
+// for that number; events wait in batches and stay in order. The thread that wrote a blob then
 // writes what waited for it.
 struct Writer::Impl {
   Impl(std::unique_ptr<OutputFile> file, const WriterOptions& given);
@@ -58,7 +58,7 @@ struct Writer::Impl {
   uint64_t next_sequence = 0;
   std::vector<Event> pending;
   uint64_t pending_bytes = 0;
-  uint64_t pending_after = 0;  // the last blob that one of them names
+  uint64_t pending_after = 0;  // number of the last blob that one of them names
   std::unordered_map<BlobId, uint64_t, BlobIdHash> blobs_in_progress;  // their numbers
   uint64_t last_blob = 0;                                              // number
   struct WaitingList {
@@ -74,20 +74,20 @@ struct Writer::Impl {
     uint64_t after = 0;
   };
   std::deque<WaitingEvents> batches;
-  uint64_t waiting_bytes = 0;         // of batches
-  std::condition_variable blob_done;  // and what waited for it
+  uint64_t waiting_bytes = 0;         // of `batches`
+  std::condition_variable blob_done;  // and so is what waited for it
   struct Refusals {
     uint64_t count = 0;
     std::string first_reason;
   };
-  std::map<std::string, Refusals> refused;  // by what was refused
-  bool closed = false;  // seal() has begun: what comes now would miss the summary
+  std::map<std::string, Refusals> refused;  // by kind of item
+  bool closed = false;  // seal() has begun: later items would be missing from the summary
 
   std::mutex io_mutex;
   ContainerWriter container;
   Packer packer;
   EventCompressor compressor;
-  std::vector<Event> spare;  // keeps its memory from chunk to chunk
+  std::vector<Event> spare;  // reuses its memory between chunks
   std::atomic<bool> sealed = false;
 
   std::mutex error_mutex;
@@ -95,7 +95,7 @@ struct Writer::Impl {
   std::atomic<bool> failed = false;
   std::atomic<bool> abandoned = false;
 
-  BlobQueue queue;     // near the end: its threads use all the rest
+  BlobQueue queue;     // near the end: its threads use all members above
   SerialWorker looks;  // hashes large contents (content_writer.cpp), and uses the queue
 
   Result<void> usable() {
@@ -109,7 +109,7 @@ struct Writer::Impl {
     return {};
   }
 
-  // The first one stays.
+  // Keeps the first error.
   void set_error(Error fresh) noexcept {
     const std::lock_guard lock(error_mutex);
     if (!error) error = std::move(fresh);
@@ -122,7 +122,7 @@ struct Writer::Impl {
     return tl::unexpected<Error>(*error);
   }
 
-  // Runs a method's body: nothing is thrown into a foreign program.
+  // Runs a method's body; no exception escapes into the recorded program.
   template <typename Body>
   auto guarded(Body&& body) -> decltype(body()) {
     try {
@@ -135,16 +135,16 @@ struct Writer::Impl {
     }
   }
 
-  // writer.cpp. What needs state_mutex says so.
+  // writer.cpp. A comment says where the caller must hold state_mutex.
 
-  // An item that makes no sense is not written, as it could not be read back; the trace then says
-  // that it lacks it. Needs state_mutex.
+  // Counts an invalid item, which is not written because it could not be read back; seal() adds a
+  // finding. Needs state_mutex.
   tl::unexpected<Error> refuse(const char* what, Error reason);
   Result<void> open_for_more() const;  // needs state_mutex
   Result<void> append_locked(const PreparedRecord& record);
   Result<void> append_events_locked(std::span<const Event> events);
-  // Writes the gathered events, or lets them wait for their blobs. Takes `state`, locked; leaves it
-  // unlocked, and io_mutex in `io` unless they wait.
+  // Writes the gathered events, or makes them wait for their blobs. `state` must be locked and is
+  // unlocked on return; `io` then holds io_mutex unless the events wait.
   Result<void> write_pending(std::unique_lock<std::mutex>& state, std::unique_lock<std::mutex>& io);
   template <typename Item, typename Accept>
   Result<void> add_record(RecordKind kind, const Item& item, Accept accept);
@@ -156,24 +156,25 @@ struct Writer::Impl {
   // writer_chunks.cpp
 
   Result<BlobId> add_blob(std::span<const std::byte> bytes);
-  // The bytes as stored. Needs no lock.
+  // Returns the stored size. Needs no lock.
   Result<uint64_t> write_blob(BlobId id, std::span<const std::byte> bytes);
   Result<uint64_t> write_list(const WaitingList& list);
-  // A number; 0: it stands in the file. `job` is taken, unless its blob is known.
+  // Returns the blob's number; 0: it is in the file already. Moves from `job` unless its blob is
+  // known.
   Result<uint64_t> submit(BlobQueue::Job& job);
-  // `list` waits for chunks up to the number `after`.
+  // `list` waits for all blobs up to number `list.after`.
   Result<void> submit_list(WaitingList list);
-  // On a thread of the queue.
+  // Runs on a thread of the queue.
   void perform(BlobQueue::Job job) noexcept;
-  // Whether no blob up to this number is on its way. Needs state_mutex.
+  // Whether all blobs up to this number are done. Needs state_mutex.
   [[nodiscard]] bool written_up_to(uint64_t number) const;
-  // The last blob on its way that it names. Needs state_mutex.
+  // The number of the last blob in progress that the action names; 0: none. Needs state_mutex.
   [[nodiscard]] uint64_t last_named(const Action& action) const;
-  // A blob has been written, or never will be. Needs state_mutex.
+  // Call when a blob has been written or has failed. Needs state_mutex.
   void blob_ended(BlobId id, uint64_t bytes, const Result<uint64_t>& stored);
-  // Writes what waited, as far as it can be. Takes and leaves `state` locked.
+  // Writes the waiting lists and events whose blobs are done. `state` is locked before and after.
   void write_waiting(std::unique_lock<std::mutex>& state);
-  // Waits until all that was given has been written, or nothing more will be. `state` is locked.
+  // Waits until everything has been written, or the writer has failed. `state` is locked.
   void settle(std::unique_lock<std::mutex>& state);
 };
 

@@ -1,4 +1,4 @@
-// A Writer onto any OutputFile: for tests that fail the N-th operation.
+// Creates a Writer on any OutputFile, for tests that make the N-th operation fail.
 #pragma once
 
 #include <memory>

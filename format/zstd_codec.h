@@ -1,4 +1,4 @@
-// zstd in one place. Internal to format/.
+// All uses of zstd. Internal to format/.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ struct ZSTD_DCtx_s;
 
 namespace gfxgraph::format {
 
-// Nothing when the compressed bytes would not be smaller. May throw std::bad_alloc.
+// Empty if the compressed bytes would not be smaller. May throw std::bad_alloc.
 std::optional<std::vector<std::byte>> compress(std::span<const std::byte> bytes, int level);
 
-// Keeps its memory from call to call; for many small inputs. Not thread-safe.
+// Reuses its context between calls; for many small inputs. Not thread-safe.
 class Compressor {
  public:
-  // The size of the frame in `out`; 0: it does not fit there. May throw std::bad_alloc.
+  // Writes a frame to `out` and returns its size; 0: it does not fit. May throw std::bad_alloc.
   size_t compress(std::span<const std::byte> bytes, std::span<std::byte> out, int level);
 
  private:
@@ -34,7 +34,7 @@ class Compressor {
 
 class Decompressor {
  public:
-  // As decompress() below.
+  // As decompress() below, and not thread-safe.
   Result<void> decompress(std::span<const std::byte> stored, std::span<std::byte> out);
 
  private:
@@ -44,11 +44,12 @@ class Decompressor {
   std::unique_ptr<ZSTD_DCtx_s, Free> context_;
 };
 
-// Exactly `size_bytes` come out, or an error; never writes more, never reads past `stored`.
+// Fails unless `stored` decompresses to exactly the size of `out`. Never writes or reads beyond the
+// spans.
 Result<void> decompress(std::span<const std::byte> stored, std::span<std::byte> out);
 
-// The same, handed out in pieces that live until `visit` returns. Takes the memory of one window,
-// 128 MiB at most, however many bytes come out. May throw std::bad_alloc.
+// The same in pieces, each valid until `visit` returns; exactly `size_bytes` in all. Needs memory
+// for one window (at most 128 MiB), whatever the size. May throw std::bad_alloc.
 Result<void> decompress(std::span<const std::byte> stored, uint64_t size_bytes,
                         const std::function<void(std::span<const std::byte>)>& visit);
 

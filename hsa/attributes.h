@@ -1,5 +1,5 @@
-// Attributes of hsa/attributes.inc: their numbers under the headers' names, and the frame around
-// every ..._get_info call, which writes exactly the bytes of the attribute's row or nothing.
+// The attributes of hsa/attributes.inc, and the common part of every ..._get_info call, which
+// writes exactly the bytes of the attribute's row or nothing.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -25,10 +25,10 @@ enum class AttributeOf {
   kLoadedObject
 };
 
-// Text, and lists whose length another attribute returns.
+// Size of text, and of lists whose length another attribute returns.
 constexpr size_t kTextBytes = SIZE_MAX;
 
-// Numbers under their names, also those that the installed headers lack.
+// Attribute numbers by name, including those that the installed headers lack.
 namespace attribute {
 enum Number : uint32_t {
 #define GFXGRAPH_ATTRIBUTE(family, name, number, bytes) name = number,
@@ -39,7 +39,7 @@ enum Number : uint32_t {
 };
 }  // namespace attribute
 
-// One attribute's value, to be returned to the caller.
+// The value of one attribute, for the caller of ..._get_info.
 class Answer {
  public:
   Answer(const char* call, uint32_t number, size_t expected_bytes)
@@ -49,14 +49,14 @@ class Answer {
   hsa_status_t put(const T& value) {
     return put_bytes(&value, sizeof(T));
   }
-  // A char array, zero-filled; a longer text is truncated.
+  // A char array of the attribute's size: pads with zeros, truncates longer text.
   hsa_status_t put_text(std::string_view text);
-  // Also for attributes of kTextBytes.
+  // Any bytes; of any length for an attribute of kTextBytes.
   hsa_status_t put_bytes(const void* data, size_t bytes);
-  // The agent has no such attribute.
+  // Logs the call and the number; returns HSA_STATUS_ERROR_INVALID_ARGUMENT.
   hsa_status_t unknown() const;
 
-  // Writes the value; rejects one whose size differs from the attribute's.
+  // Writes the value to `value`; fails if its size is not that of the attribute.
   hsa_status_t write(void* value) const;
 
  private:
@@ -66,10 +66,11 @@ class Answer {
   std::vector<std::byte> bytes_;
 };
 
-// False if the family has no such attribute.
+// Sets `bytes` to the attribute's size. False if the family has no such attribute.
 bool find_attribute(AttributeOf of, uint32_t number, size_t& bytes);
 
-// Calls fill(number, Answer&) and writes its value to `value`.
+// Implements a ..._get_info call: fill(number, Answer&) puts the value, which is then written to
+// `value`.
 template <typename Number, typename Fill>
 hsa_status_t answer(const char* call, AttributeOf of, Number number, void* value,
                     const Fill& fill) {

@@ -1,5 +1,5 @@
-// Asynchronous copies: on one thread, each as soon as the signals it depends on are done. Copies
-// that do not depend on each other have no order.
+// Asynchronous copies. One thread runs each copy once the signals that it depends on are below 1.
+// Copies that do not depend on each other are unordered.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace gfxgraph::hsa {
 
-// `planes` x `rows` x `row_bytes`; a linear copy is one row. Addresses are the host's.
+// Copies `planes` x `rows` x `row_bytes`; a linear copy is one row. Addresses are host addresses.
 struct CopyShape {
   std::byte* to = nullptr;
   const std::byte* from = nullptr;
@@ -23,9 +23,11 @@ struct CopyShape {
   uint64_t from_slice_bytes = 0;
 };
 
+// Copies on the calling thread.
 void copy_now(const CopyShape& shape) noexcept;
 
-// Copies when every dependency is below 1, then completes `completion` (may be null).
+// Copies once every dependency is below 1, then completes `completion` (may be null). A small copy
+// that is ready runs on the calling thread, others later. The memory must remain valid until then.
 void copy_later(const CopyShape& shape, std::vector<Signal*> dependencies, Signal* completion);
 
 }  // namespace gfxgraph::hsa

@@ -15,26 +15,26 @@
 
 namespace gfxgraph::hsa {
 
-// All static, created at first use, never destroyed. Each GPU agent has its own engine, with clock
-// and global wave sync; all share one memory map and one error state. `device`: the number of the
-// agent.
+// All static, created at first use, never destroyed; thread-safe. Each GPU agent has its own
+// engine, with its own clock and global wave sync; all share one memory map and one error state.
+// `device`: the GPU's number, from 0.
 class Device {
  public:
   static emulator::MemoryMap& memory_map();
 
-  // Runs one kernel to its end on the calling thread and the engine's workers. False if it faulted,
-  // or if an earlier fault has put the device into the error state: then nothing is executed. With
-  // $GFXGRAPH_NULL_DEVICE=1 no kernel is ever executed (for measuring the host code around them).
+  // Runs one kernel to its end, on the calling thread and the engine's workers. False if it
+  // faulted, or if an earlier fault put the device into the error state: then nothing is executed.
+  // With $GFXGRAPH_NULL_DEVICE=1 no kernel is executed, to measure the host code alone.
   static bool run(const emulator::Dispatch& dispatch, uint32_t device);
 
   static Result<void> add_code(uint32_t device, uint64_t load_address,
                                std::shared_ptr<const codeobj::CodeObject> code);
-  // Forgets the code and releases its memory once no kernel is running.
+  // Removes the code, and releases its memory once no kernel is running.
   static void remove_code(uint32_t device, uint64_t load_address, std::byte* memory);
 
-  // Whether a kernel faulted in this process, with its description. The device stays in the error
-  // state, as a real one does: calls that can report it return an error, and a program that ends
-  // with exit status 0 ends with 1 instead.
+  // Whether a kernel faulted in this process; fault_text() describes the fault. Like a real device,
+  // it stays in the error state: calls that can report the fault return an error, and if the
+  // program would exit with status 0, the agent changes the status to 1.
   static bool faulted() noexcept;
   static std::string fault_text();
   // The kind of the first fault (agent_fault.h); valid forever.
@@ -42,13 +42,13 @@ class Device {
   // Records a fault found outside the engine (a bad packet).
   static void record_fault(const std::string& text, gfxgraph_agent_fault kind, uint64_t address,
                            uint32_t device = 0);
-  // The same for a packet that could not be processed because an allocation failed.
+  // As record_fault(), for a packet that could not be processed because an allocation failed.
   static void record_out_of_memory() noexcept;
 
-  // A device's clock, in shader clocks (emulator/engine/clock.h).
+  // The device's clock, in shader clocks (emulator/engine/clock.h).
   static uint64_t clock(uint32_t device);
 
-  // Stops running kernels: the process ends, or the device is in the error state.
+  // Stops running kernels, because the process ends or the device is in the error state.
   static void stop() noexcept;
   static bool stopping() noexcept;
 };

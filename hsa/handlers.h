@@ -1,5 +1,4 @@
-// Functions to be called when a signal meets a condition (hsa_amd_signal_async_handler), on one
-// thread.
+// Handlers that one thread calls when a signal meets a condition (hsa_amd_signal_async_handler).
 #pragma once
 
 #include <hsa/hsa.h>
@@ -11,28 +10,28 @@
 
 namespace gfxgraph::hsa {
 
-// Calls `handler(value, arg)` with no lock held, also if the condition already holds; again, each
-// time it holds, as long as the handler returns true.
+// Calls `handler(value, arg)` when the condition holds, or if it holds already, and again each time
+// it holds while the handler returns true. No lock is held during the call.
 void add_handler(Signal& signal, hsa_signal_condition_t condition, int64_t compare,
                  hsa_amd_signal_handler handler, void* arg);
 
-// Waits until the handlers that are due have returned, or one of them takes longer than 1 second
-// (it may wait for the caller). For the destruction of a signal: HIP 7.2.4 destroys signals when it
-// tears its devices down, does not wait for handlers that are due, and frees what they use. Returns
-// immediately in a handler.
+// Waits until all handlers that are due have returned, or until one has run for 1 second (it may be
+// waiting for the caller). Called before a signal is destroyed: HIP 7.2.4 destroys signals when it
+// tears down its devices, without waiting for handlers that are due, and frees their data. Returns
+// immediately if called from a handler.
 void settle_handlers() noexcept;
 
-// Drops the handlers of a signal that is being destroyed: HIP frees their data, and the signal's
-// memory is reused. Waits up to 1 second for one that is running. A handler may destroy its own
+// Removes the handlers of a signal that is being destroyed: HIP frees their data, and the signal's
+// memory is reused. Waits up to 1 second for a running handler. A handler may destroy its own
 // signal.
 void cancel_handlers(const Signal& signal) noexcept;
 
-// Drops all handlers, for the last hsa_shut_down(): HIP frees their data next. Waits up to 10
-// seconds for one that is running. May be called by a handler.
+// Removes all handlers at the last hsa_shut_down(), after which HIP frees their data. Waits up to
+// 10 seconds for a running handler. A handler may call it.
 void end_handlers() noexcept;
 
-// Returns when no function is running or due, or after `limit_ns`. Before a fork: the child has no
-// thread to call due handlers, and HIP may wait there for their effect.
+// Returns when no handler is running or due, or after `limit_ns`. Called before a fork: the child
+// has no thread that calls handlers, and HIP may wait there for their effect.
 void drain_handlers(uint64_t limit_ns);
 
 }  // namespace gfxgraph::hsa

@@ -1,11 +1,11 @@
-// Filtered host calls of kernels: $GFXGRAPH_HOST_CALLS=deny.
+// Filters the host calls of kernels if $GFXGRAPH_HOST_CALLS is "deny".
 //
-// A kernel calls the host through a buffer of packets that HIP's listener thread reads. One of its
-// services makes the listener call any address in the packet, and the buffer holds pointers of the
-// listener itself. That is acceptable for a program's own kernels, but not for those of an
-// untrusted trace. With "deny" the device gets a copy of the buffer: the agent takes the packets
-// out of it, forwards copies of those of printf (also assert) and device memory (malloc, free), and
-// returns the answers. Any other service is a fault. "allow" is the default.
+// A kernel calls the host through a buffer of packets (HIP's hostcall buffer) that HIP's listener
+// thread reads. One service makes the listener call any address in the packet, and the buffer holds
+// pointers of the listener itself. That is acceptable for a program's own kernels, but not for
+// those of an untrusted trace. With "deny" the device gets a copy of the buffer. The agent reads
+// the packets from it, forwards copies of those for printf (also assert) and device memory (malloc,
+// free), and returns the replies. Any other service is a fault. The default is "allow".
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@
 
 namespace gfxgraph::hsa {
 
+// False if $GFXGRAPH_HOST_CALLS is unset, empty or "allow"; read once.
 bool host_calls_denied() noexcept;
 
-// Before a dispatch of `kernel`: if its arguments name a buffer for host calls, the device sees a
-// copy from now on.
+// Call before a dispatch of `kernel`. If its arguments name a hostcall buffer, the device sees a
+// copy of the buffer at its address from then on.
 Result<void> guard_host_calls(const codeobj::Kernel& kernel, uint64_t kernarg_address);
 
-// After a kernel's message: forwards the packets and waits for their answers. Thread-safe. Returns
-// the reason if a packet is rejected: the device must then stop.
+// Call after a kernel's message: forwards the packets and waits for the replies. Thread-safe. If it
+// rejects a packet, it returns the reason, and the device must stop.
 std::optional<std::string> deliver_host_calls();
 
 }  // namespace gfxgraph::hsa

@@ -1,6 +1,6 @@
-// The image extension: descriptors of images and samplers in device-visible memory, and copies
-// between images and memory. All images are linear (emulator/isa/image.h), also those with the
-// opaque layout.
+// The HSA image extension: image and sampler descriptors in device-visible memory, and copies
+// between images and memory. All images have the linear layout (emulator/isa/image.h), including
+// those of the opaque layout.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace gfxgraph::hsa {
 
-// hsa_ext_images_1_pfn_t, and hsa_ext_sampler_create_v2 after it, as in newer headers.
+// hsa_ext_images_1_pfn_t, followed by hsa_ext_sampler_create_v2, as in newer headers. Valid
+// forever.
 std::span<const std::byte> image_extension_table();
 
 }  // namespace gfxgraph::hsa

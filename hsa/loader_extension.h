@@ -1,4 +1,4 @@
-// The function table of the AMD loader extension, version 1.03.
+// The AMD loader extension, version 1.03.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace gfxgraph::hsa {
 
-// hsa_ven_amd_loader_1_03_pfn_t; older versions of the table are its beginning. Lives forever.
+// hsa_ven_amd_loader_1_03_pfn_t, which begins with the older versions of the table. Valid forever.
 std::span<const std::byte> loader_extension_table();
 
 }  // namespace gfxgraph::hsa

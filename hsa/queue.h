@@ -1,9 +1,9 @@
 // A user-mode AQL queue: a ring of 64-byte packets in memory, and one thread that processes them in
-// order (HSA System Architecture 2.9). Executing one packet after the other satisfies every barrier
-// bit; packet_order.h has the mode in which one that is missing shows.
+// order (HSA System Architecture 2.9). In-order execution satisfies every barrier bit;
+// packet_order.h has a mode that exposes missing ones.
 //
-// The thread looks at the ring for a few microseconds after the last packet, then sleeps until the
-// doorbell: an idle queue costs nothing.
+// The thread polls the ring for a few microseconds after the last packet, then sleeps until the
+// doorbell rings, so an idle queue uses no CPU time.
 #pragma once
 
 #include <hsa/amd_hsa_queue.h>
@@ -24,23 +24,24 @@ class Signal;
 
 using QueueErrorCallback = void (*)(hsa_status_t status, hsa_queue_t* source, void* data);
 
-// Slots that hsa_queue_create takes.
+// The sizes that hsa_queue_create accepts.
 constexpr uint32_t kQueueMinSlots = 64;
 constexpr uint32_t kQueueMaxSlots = 131072;
 
 class Queue {
  public:
-  // `slots` is a power of two in [kQueueMinSlots, kQueueMaxSlots]. Lives until destroy().
+  // `slots` must be a power of two in [kQueueMinSlots, kQueueMaxSlots]. The queue lives until
+  // destroy().
   static Result<Queue*> create(uint32_t device, uint32_t slots, hsa_queue_type32_t type,
                                QueueErrorCallback callback, void* data);
   // The queue behind a handle that create() returned, or null.
   static Queue* from(const hsa_queue_t* handle) noexcept;
-  // Stops after the current packet and frees everything.
+  // Waits for the current packet, then frees the queue.
   static void destroy(Queue* queue);
 
   uint32_t device() const noexcept { return device_; }
   hsa_queue_t* handle() noexcept { return &shared_->hsa_queue; }
-  // No further packet is processed.
+  // The queue processes no further packets.
   void inactivate() noexcept;
 
   std::atomic<uint64_t>& read_index() noexcept {
@@ -52,9 +53,9 @@ class Queue {
         const_cast<uint64_t*>(&shared_->write_dispatch_id));
   }
 
-  // The doorbell was written.
+  // Wakes the thread after the doorbell was written.
   void ring() noexcept {
-    // Once for each sleep: the thread may take long to run again.
+    // Wakes once per sleep: the thread may take long to run again.
     if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(false)) bell_.wake();
   }
 
@@ -65,14 +66,14 @@ class Queue {
   bool stopping() const noexcept { return stop_.load(std::memory_order_acquire); }
   std::byte* slot_at(uint64_t index) const noexcept;
   std::atomic<uint16_t>& header_at(uint64_t index) const noexcept;
-  // The packets from `index` on that may run in any order: at least one.
+  // Counts the packets from `index` on that may run in any order: at least one.
   uint64_t unordered_from(uint64_t index) const noexcept;
   void process_reversed(uint64_t first, uint64_t count);
   bool check_scopes(uint64_t index);
-  // Each returns whether the packet could be processed; false puts the queue into the error state.
-  // `next`: the read index afterwards.
+  // Each returns false if the packet could not be processed, which puts the queue into the error
+  // state. `next`: the read index afterwards.
   bool process(uint64_t index, uint64_t next);
-  // `start`: when the packet began, for its completion signal; 0: not requested.
+  // `start`: set to the packet's start time (ns) for its completion signal; 0: not requested.
   bool execute(const std::byte* slot, uint64_t index, uint64_t& start);
   bool run_dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index);
   bool run_barrier(const hsa_barrier_and_packet_t& packet, bool all);
@@ -81,10 +82,10 @@ class Queue {
   bool wait_for_any(const hsa_signal_t* dependencies);
   void fail_queue(hsa_status_t status);
 
-  amd_queue_t* shared_ = nullptr;  // device-visible, at the handle
+  amd_queue_t* shared_ = nullptr;  // device-visible memory; the handle points to it
   std::byte* ring_ = nullptr;
   uint32_t slots_ = 0;
-  uint32_t device_ = 0;  // whose queue it is
+  uint32_t device_ = 0;  // GPU number
   Signal* doorbell_ = nullptr;
   QueueErrorCallback callback_ = nullptr;
   void* callback_data_ = nullptr;

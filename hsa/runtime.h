@@ -1,9 +1,9 @@
-// The life of the agent in a process: init and shut-down counts, fork, and the wrapper of every
+// The agent's state in a process: hsa_init and hsa_shut_down counts, fork, and the wrapper of every
 // entry point.
 //
-// Everything that outlives a call is created once and never destroyed, and worker threads are
-// detached: HIP calls hsa_* from static destructors. A forked child has no worker threads; there
-// every call returns an error and every wait returns immediately.
+// HIP calls hsa_* from static destructors, so everything that outlives a call is created once and
+// never destroyed, and worker threads are detached. A forked child has no worker threads: every
+// call there returns an error, and every wait returns immediately.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -18,24 +18,25 @@
 namespace gfxgraph::hsa {
 
 constexpr hsa_agent_t kCpuAgent{1};
-constexpr uint64_t kFirstGpu = 2;  // handle; the other devices follow
+constexpr uint64_t kFirstGpu = 2;  // handle of device 0; the others follow
 constexpr hsa_isa_t kIsa{1};
 constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx1030";
 
-// Equal GPUs, numbered from 0 in HIP's order: $GFXGRAPH_DEVICES, read at the first use.
+// The number of identical GPUs, from $GFXGRAPH_DEVICES, read at first use. Devices are numbered
+// from 0, in HIP's order.
 uint32_t gpu_count() noexcept;
 inline hsa_agent_t gpu_agent(uint32_t device) { return {kFirstGpu + device}; }
 inline bool is_gpu(hsa_agent_t a) {
   return a.handle >= kFirstGpu && a.handle - kFirstGpu < gpu_count();
 }
 inline bool is_agent(hsa_agent_t a) { return a.handle == kCpuAgent.handle || is_gpu(a); }
-// Of a GPU agent.
+// The device number of a GPU agent.
 inline uint32_t device_of(hsa_agent_t a) { return static_cast<uint32_t>(a.handle - kFirstGpu); }
 
-// The effect of a fault: $GFXGRAPH_ON_FAULT.
+// What a fault causes, from $GFXGRAPH_ON_FAULT.
 enum class OnFault {
-  kError,  // "error", the default: later calls return an error, the process continues
-  kAbort,  // "abort": the queue's error callback is called, as by a real agent; HIP then aborts
+  kError,  // "error" (default): later calls return an error, the process continues
+  kAbort,  // "abort": calls the queue's error callback, as a real agent does; HIP then aborts
 };
 
 class Runtime {
@@ -46,17 +47,19 @@ class Runtime {
   static bool forked() noexcept;  // this process is a forked child of the one that called init()
   static OnFault on_fault() noexcept;
   static void set_event_handler(hsa_amd_system_event_callback_t callback, void* data);
+  // Calls the event handler (hsa_amd_register_system_event_handler) if on_fault() is kAbort.
   static void report_memory_fault(uint32_t device, uint64_t address);
 };
 
-// After a kernel fault, calls that would use the device return this: HSA_STATUS_ERROR_EXCEPTION.
+// Returns HSA_STATUS_ERROR_EXCEPTION, for calls that would use the device after a kernel fault.
 hsa_status_t refuse_after_fault(const char* call);
 
-// Logs the problem with an argument, with the call's name.
+// Logs the call's name and the reason, and returns `status`.
 hsa_status_t refuse(hsa_status_t status, const char* call, const char* why) noexcept;
 hsa_status_t refuse(hsa_status_t status, const char* call, const Error& error);
 hsa_status_t status_of(const Error& error) noexcept;
-// An allocation failed: logs it if there is memory for that.
+// For a failed allocation: logs it if there is memory to do so, and returns
+// HSA_STATUS_ERROR_OUT_OF_RESOURCES.
 hsa_status_t refuse_for_memory(const char* call) noexcept;
 
 // Runs the body of an entry point: rejects calls before hsa_init and in a forked child, and lets no

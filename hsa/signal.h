@@ -1,8 +1,8 @@
-// Signals: an amd_signal_t at the handle, because HIP reads its time stamps and device code writes
-// its value directly.
+// HSA signals. The handle points to an amd_signal_t, because HIP reads its timestamps and device
+// code writes its value directly.
 //
-// The memory of a signal is never unmapped. A handle that is used after its destruction may touch
-// another owner's signal, but never crashes: HIP destroys signals in static destructors.
+// The memory of a signal is never unmapped, because HIP destroys signals in static destructors. Use
+// of a destroyed handle may affect another signal, but never crashes.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>
@@ -19,10 +19,10 @@ namespace gfxgraph::hsa {
 
 class Queue;
 
-// A view of an amd_signal_t: the object is the memory at the handle.
+// A view of an amd_signal_t: `this` is the address in the handle.
 class Signal {
  public:
-  // Null for a handle that is not a live signal.
+  // Null if the handle is not a live signal.
   static Signal* from(hsa_signal_t handle) noexcept;
   static Signal* from(uint64_t handle) noexcept { return from(hsa_signal_t{handle}); }
   hsa_signal_t handle() const noexcept { return {reinterpret_cast<uint64_t>(this)}; }
@@ -38,12 +38,12 @@ class Signal {
   }
   amd_signal_t& raw() noexcept { return raw_; }
 
-  // After every change of the value except a silent one.
+  // Call after every change of the value except a silent one.
   void notify() noexcept {
     if (kind().load(std::memory_order_relaxed) == AMD_SIGNAL_KIND_DOORBELL) return ring();
     if (watchers().load(std::memory_order_seq_cst) != 0) notify_watchers(*this);
   }
-  // A packet or copy ended: stores its timestamps (ns) and decrements the value.
+  // Completes a packet or copy: stores its timestamps (ns) and decrements the value.
   void complete(uint64_t start_ns, uint64_t end_ns) noexcept;
 
  private:
@@ -51,11 +51,11 @@ class Signal {
   amd_signal_t raw_;
 };
 
-// Out of device memory: kOutOfMemory.
+// kOutOfMemory if there is no memory for the signal.
 Result<Signal*> create_signal(int64_t initial_value);
 // The doorbell of a queue; storing to it wakes the queue's thread.
 Result<Signal*> create_doorbell(Queue& queue);
-// Null is allowed.
+// `signal` may be null.
 void destroy_signal(Signal* signal) noexcept;
 
 bool condition_holds(hsa_signal_condition_t condition, int64_t value, int64_t compare) noexcept;
@@ -68,9 +68,9 @@ struct SignalCondition {
 
 constexpr uint64_t kForever = UINT64_MAX;
 
-// Waits until any of the conditions holds: returns its index and the observed value, or -1 after
-// `timeout_ns`. Spins briefly first: `active` requests a longer spin. In a forked child, where no
-// device exists, the first condition is made true and returned.
+// Waits until any condition holds; returns its index and the observed value, or index -1 after
+// `timeout_ns`. Spins briefly first, longer if `active`. In a forked child, which has no device,
+// sets the first signal so that its condition holds, and returns that.
 struct WaitResult {
   int64_t index;
   int64_t value;

@@ -1,8 +1,8 @@
-// How threads of the agent sleep until a signal changes.
+// Lets threads of the agent sleep until a signal changes.
 //
-// A Watcher is notified when a signal it watches may have changed; a WaitPoint is the watcher that
-// a thread sleeps on. Only watched signals pay for it: a count inside the signal tells
-// (Signal::watchers()).
+// A Watcher is notified when a signal that it watches may have changed; a WaitPoint is a watcher
+// that a thread sleeps on. A count in the signal (Signal::watchers()) keeps signals without
+// watchers cheap.
 #pragma once
 
 #include <atomic>
@@ -13,30 +13,29 @@ namespace gfxgraph::hsa {
 
 class Signal;
 
-// Sleeps until `word` differs from `expected`, `timeout` has passed, or spuriously.
+// Sleeps until `word` differs from `expected` or `timeout` has passed. May wake spuriously.
 void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, std::chrono::nanoseconds timeout);
 void futex_wake_all(std::atomic<uint32_t>& word);
 
-// One turn of a spin loop: polls again after some hundred nanoseconds. `turn` counts from 0; after
-// the first turns the core is yielded, because on a busy machine the awaited thread may be queued
-// on this very core.
+// One turn of a spin loop: delays a few hundred nanoseconds. `turn` counts from 0; later turns
+// yield the core, because on a busy machine the awaited thread may be queued on the same core.
 void spin_turn(uint32_t turn) noexcept;
 
-// Nanoseconds of the monotonic clock: the agent's and the system's timestamp domain.
+// Monotonic clock in nanoseconds: the agent's and the system's timestamp domain.
 uint64_t timestamp_ns() noexcept;
 constexpr uint64_t kTimestampHz = 1'000'000'000;
 
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  // A watched signal may have changed. Called from any thread, with a lock of the watch list held:
-  // must not call back into the watch list and must not block.
+  // A watched signal may have changed. Called on any thread with a lock of the watch list held:
+  // must not call the watch list and must not block.
   virtual void signalled() noexcept = 0;
 };
 
 class WaitPoint final : public Watcher {
  public:
-  // Take a ticket, check the condition, then wait(ticket): no wake-up is lost in between.
+  // Take a ticket, check the condition, then wait(ticket): this loses no wake-up.
   uint32_t ticket() const noexcept { return word_.load(std::memory_order_seq_cst); }
   void wait(uint32_t ticket, std::chrono::nanoseconds timeout) {
     futex_wait(word_, ticket, timeout);
@@ -50,14 +49,15 @@ class WaitPoint final : public Watcher {
 
 // The watch list. All functions are thread-safe. A watcher may watch one signal several times.
 void watch(Signal& signal, Watcher& watcher);
-// After it returns, `watcher` is not called for this signal again.
+// `watcher` is not called for this signal after unwatch() returns.
 void unwatch(Signal& signal, Watcher& watcher) noexcept;
-// Notifies the watchers of a signal; use Signal::notify(), which skips this when there are none.
+// Notifies the watchers of a signal. Use Signal::notify(), which skips this if there are none.
 void notify_watchers(Signal& signal) noexcept;
-// Notifies every watcher: after the device wrote signals itself (s_sendmsg).
+// Notifies every watcher, after the device itself wrote signals (s_sendmsg).
 void notify_all_watchers() noexcept;
-// Memory that the device or a copy may have written is checked again by waiters for a value in it
-// without a signal's message, such as barrier-value packets.
+// Exists while a thread waits for a value in memory, which no signal announces (barrier-value
+// packets): notify_memory_waits(), called when the device or a copy may have written, then notifies
+// every watcher.
 class MemoryWait {
  public:
   MemoryWait() noexcept;

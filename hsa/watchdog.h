@@ -1,8 +1,9 @@
-// How long the agent waits for a kernel that does not finish.
+// Watchdog for kernels that do not finish.
 //
-// A blocked one (emulator/engine/progress_check.h) may be helped: by the host, a copy, or another
-// queue's kernel. Nobody can know; the agent waits until nothing has happened for a while. One that
-// runs without a wave's end may end yet: it is reported, and ended much later.
+// The host, a copy or another queue's kernel may unblock a blocked kernel
+// (emulator/engine/progress_check.h); the agent cannot know, so it waits until nothing has happened
+// for a while. A kernel that runs without finishing a wave may still finish, so the agent reports
+// it and ends it much later.
 #pragma once
 
 #include <atomic>
@@ -16,20 +17,20 @@ namespace internal {
 inline std::atomic<uint64_t> activity{0};
 }
 
-// Something that may change what a kernel waits for begins or ends: a packet, a copy, a fill, a
-// signal that the host stores to, a handler.
+// Call when something that may unblock a kernel begins or ends: a packet, a copy, a fill, a signal
+// store by the host, a handler.
 inline void note_activity() noexcept { internal::activity.fetch_add(1, std::memory_order_relaxed); }
 
-// EngineOptions::give_up of the agent: true when the dispatch has been blocked, all other running
-// kernels have been, too, and nothing else happened, for $GFXGRAPH_LIVELOCK_SECONDS (default 30, 0:
-// never). False as long as a kernel that called the host (printf) looks at host memory: its answer
-// may take any time. `running`: kernels that run now. Thread-safe.
+// EngineOptions::give_up of the agent: true if, for $GFXGRAPH_LIVELOCK_SECONDS (default 30; 0:
+// never), the dispatch and all other running kernels have been blocked and nothing else happened.
+// False while a kernel that called the host (printf) reads host memory, because the reply may take
+// any time. `running`: number of running kernels. Thread-safe.
 bool ends_blocked_kernel(const emulator::BlockedDispatch& blocked, uint32_t running);
 
-// EngineOptions::long_run of the agent: reports after $GFXGRAPH_LIVELOCK_SECONDS without a wave's
-// end, after twice, four times as many and so on; ends the kernel after $GFXGRAPH_HANG_SECONDS (0:
-// never). Without that variable it ends a kernel after 600 s in which nothing else happened, but no
-// blocked one. Thread-safe.
+// EngineOptions::long_run of the agent. Reports a kernel if no wave finishes for
+// $GFXGRAPH_LIVELOCK_SECONDS, then for twice that time, four times and so on. Ends it after
+// $GFXGRAPH_HANG_SECONDS (0: never). If this is not set, ends it after 600 s without other
+// activity, unless it is blocked. Thread-safe.
 emulator::LongRunAnswer on_long_run(const emulator::LongRun& run);
 
 }  // namespace gfxgraph::hsa

@@ -1,19 +1,19 @@
-// Determines which instructions of a kernel can affect an address of global memory or scratch. The
-// shadow of all other registers is never read, so their instructions need not be observed, and
-// findings stay exactly the same. For a check of values (initcheck) the same is determined of all
-// that it looks at: also what is stored, branches, EXEC, bitwise scalar instructions, and loads,
-// which may give undefined values.
+// Finds the instructions of a kernel that can affect an address of global memory or scratch. The
+// shadow of all other registers is never read, so their instructions need not be observed, and the
+// findings are exactly the same. For a check of values (initcheck) this covers all that it
+// inspects: also stored values, branches, EXEC, bitwise scalar instructions, and loads, whose
+// results may be undefined.
 //
-// Backward over the control flow from every memory instruction: a register counts if its shadow may
-// reach an address operand. A vector write kills the previous value only if it surely writes all
-// launched lanes: a forward pass tracks where EXEC holds the lanes that the kernel began with.
-// SGPRs that are defined wherever they are read do not count at all. Kernels that jump to an
-// address in a register (calls, jump tables) are observed as a whole.
+// A backward data-flow analysis from every memory instruction: a register is live if its shadow may
+// reach an address operand. A vector write kills the previous value only if it is certain to write
+// all launched lanes; a forward pass tracks where EXEC has the lanes that the kernel began with.
+// SGPRs that are defined wherever they are read are never live. Kernels that jump to an address in
+// a register (calls, jump tables) are observed as a whole.
 //
-// Straight-line runs of the relevant instructions are observed as one (shadow_run.h), and a run at
-// the kernel's entry not at all: its result is the same for every wave.
+// A straight-line run of relevant instructions is observed as one (shadow_run.h). A run at the
+// kernel's entry is not observed, because its result is the same for every wave.
 //
-// Not thread-safe: kernels are added before the first one runs, then it is only read.
+// Not thread-safe: add all kernels before the first one runs. Concurrent reads are then safe.
 #pragma once
 
 #include <cstdint>
@@ -28,43 +28,44 @@ namespace gfxgraph::lanecheck {
 
 class AddressFlow {
  public:
-  // Whose shadow is looked at.
+  // What the check inspects: addresses only, or values too.
   enum class Of : uint8_t { kAddresses, kValues };
-  // Analyses the code reachable from `entry`. The wave begins with s0..s(sgprs - 1) and v0..v(vgprs
-  // - 1).
+  // Analyses the code reachable from `entry`. The first `sgprs` SGPRs and `vgprs` VGPRs of a wave
+  // are initialized when it begins.
   void add_kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs,
                   const emulator::RegionTable& memory, Of of = Of::kAddresses);
-  // How the instruction must be observed; returns kAlone for code that no added kernel reaches.
+  // How an instruction must be observed; kAlone for code that no added kernel reaches.
   struct Watch {
     enum class How : uint8_t {
-      kNot,  // the shadow of its result does not matter, or the end of a run updates it
+      kNot,  // the shadow of its result is never read, or is updated at the end of a run
       kAlone,
-      kRun  // it is the end of a run
+      kRun  // it ends a run
     };
     How how = How::kAlone;
     uint32_t run = 0;
-    // Scalar loads, branches, bitwise scalar instructions: whatever the wave did before.
+    // For scalar loads, branches and bitwise scalar instructions: all sources are defined on every
+    // path.
     bool sources_defined = false;
   };
   Watch watch(uint64_t pc) const;
   const ShadowRun& run(uint32_t index) const { return *runs_[index]; }
-  // Steps of a run before an access to global memory: the shadow lacks them at the time of the
-  // access.
+  // The steps of a run before an access to global memory, which the shadow does not yet include at
+  // the access.
   struct Behind {
     uint32_t run = 0;
     uint32_t steps = 0;  // 0: the shadow is up to date
     bool operator==(const Behind&) const = default;
   };
   Behind behind(uint64_t pc) const;
-  // A register as the beginning of the kernel leaves it in every wave: written in all lanes that
-  // were launched. SGPRs are defined.
+  // The state of a register after the run at the kernel's entry, the same in every wave: written in
+  // all launched lanes. SGPRs are defined.
   struct Begun {
     uint16_t code;
-    bool defined;     // in these lanes
+    bool defined;     // in all launched lanes
     uint32_t writer;  // as in LaneWaveState
     bool operator==(const Begun&) const = default;
   };
-  // SGPRs and SCC, by operand code, whose shadow must be all ones from a wave's beginning.
+  // Operand codes of SGPRs and SCC whose shadow must be all ones when a wave begins.
   const std::vector<uint16_t>& never_undefined(uint64_t entry) const;
   const std::vector<Begun>& begun(uint64_t entry) const;
 
@@ -82,7 +83,7 @@ class AddressFlow {
   std::unordered_map<uint64_t, Behind> behind_;
   std::vector<std::unique_ptr<const ShadowRun>> runs_;
   std::unordered_map<uint64_t, Beginning> beginnings_;
-  // Two kernels that share code have different requirements there: all of it is observed.
+  // Kernels that share code have different requirements for it, so all code is observed.
   bool watch_all_ = false;
 };
 

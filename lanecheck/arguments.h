@@ -1,6 +1,6 @@
-// The kernarg segment and the dispatch packet of a recorded launch, filled as the HIP runtime fills
-// them. Source: LLVM AMDGPUUsage, "Code Object V5 Metadata", hidden arguments; HSA Runtime 2.9,
-// "AQL packets".
+// Fills the kernarg segment and dispatch packet of a recorded launch as the HIP runtime does.
+// Source: LLVM AMDGPUUsage, "Code Object V5 Metadata", hidden arguments; HSA Runtime 2.9, "AQL
+// packets".
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ struct HiddenValues {
   uint32_t dynamic_lds_bytes = 0;
 };
 
-// The explicit bytes and every hidden argument. kUnsupported for a hidden argument that the check
-// cannot fill and a kernel might follow (multi-grid sync, device-side enqueue).
+// The bytes of the explicit and hidden arguments. kUnsupported for hidden arguments that the check
+// cannot provide and a kernel might dereference (multi-grid sync, device-side enqueue).
 Result<std::vector<std::byte>> kernarg_segment(const format::Kernel& kernel,
                                                const format::Launch& launch,
                                                const HiddenValues& values);
@@ -43,11 +43,12 @@ struct PacketValues {
   uint32_t group_segment_bytes = 0;
   uint32_t private_segment_bytes = 0;
 };
-// `packet` has kPacketBytes.
+// Writes an hsa_kernel_dispatch_packet_t. `packet` must have kPacketBytes.
 void write_packet(std::span<std::byte> packet, const LaunchShape& shape,
                   const PacketValues& values);
 
-// amd_queue_t, the fields that kernels read: the apertures. `queue` has kQueueBytes.
+// Writes the fields of an amd_queue_t that kernels read: the apertures. `queue` must have
+// kQueueBytes.
 inline constexpr uint64_t kQueueBytes = 256;
 void write_queue(std::span<std::byte> queue);
 

@@ -1,4 +1,4 @@
-// Findings of an earlier report: what was there before does not fail.
+// Baselines: findings that an earlier report lists do not fail a check.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gfxgraph::lanecheck {
 
-// The same finding: class, kernel, and its source line or, without one, its place in the kernel.
+// Identifies a finding by class, kernel, and source line or, without one, its offset in the kernel.
 struct KnownFinding {
   FindingClass finding_class = FindingClass::kE1;
   std::string kernel;
@@ -21,10 +21,11 @@ struct KnownFinding {
   std::string report;  // the file that lists it
 };
 
-// A report of render_json(). kInvalidArgument: it is none.
+// Parses a report of render_json(). kInvalidArgument if it is not one. `name`: of the file, for
+// messages.
 Result<std::vector<KnownFinding>> parse_baseline(std::string_view text, const std::string& name);
 
-// Marks the findings as suppressed.
+// Marks the report's findings that are in `known` as suppressed.
 void apply_baseline(const std::vector<KnownFinding>& known, Report& report);
 
 }  // namespace gfxgraph::lanecheck

@@ -1,5 +1,5 @@
 // Limits the cost of a check: time, wave instructions, memory. A trace is untrusted input, and a
-// few hundred bytes of it can request any amount of work.
+// few hundred bytes can request any amount of work.
 #pragma once
 
 #include <atomic>
@@ -16,28 +16,30 @@ namespace gfxgraph::lanecheck {
 struct BudgetLimits {
   double seconds = 3600;  // wall clock; 0: no limit
   uint64_t instructions =
-      UINT64_C(100'000'000'000);  // of waves, all launches together; 0: no limit
-  uint64_t memory_bytes =
-      0;  // buffers and code that live at once; 0: half of this machine's memory
+      UINT64_C(100'000'000'000);  // wave instructions of all launches; 0: no limit
+  uint64_t memory_bytes = 0;      // live buffers and code; 0: half of this machine's memory
 };
 
-// Called before each launch, by the thread that runs the check; may be empty.
+// Called before each launch, on the thread that runs the check; may be empty. `of`: number of
+// launches.
 using LaunchProgress = std::function<void(uint64_t launch, uint64_t of)>;
 
-// A reached limit stays reached: the check ends, and reason() names the limit. Thread-safe.
+// Once a limit is reached, the budget stays exhausted: the check ends, and reason() names the
+// limit. Thread-safe, except settle().
 class Budget {
  public:
   explicit Budget(const BudgetLimits& limits);
 
-  // For a running launch, approximately. False when the time limit is reached or the instructions
-  // are spent.
+  // Counts instructions of a running launch, approximately. False if the time or instruction limit
+  // is reached.
   bool spend(uint64_t instructions);
-  // A launch has ended, exactly; UINT64_MAX: the amount since the last one ended.
+  // Call when a launch has ended, with its exact count, which replaces what spend() counted for it;
+  // UINT64_MAX: unknown, keep that.
   void settle(uint64_t instructions);
   bool go_on() { return spend(0); }
-  // For a launch that has not begun: false if it needs more than the remaining budget.
+  // Call before a launch: false, and the budget is exhausted, if it needs more than what remains.
   bool can_spend(uint64_t instructions);
-  // kOutOfMemory if less is left.
+  // kOutOfMemory, and the budget is exhausted, if less is left. `what`: for the message.
   Result<void> take_memory(uint64_t bytes, const std::string& what);
   void give_memory(uint64_t bytes);
 
@@ -53,7 +55,7 @@ class Budget {
   const uint64_t memory_limit_;
   const std::chrono::steady_clock::time_point start_;
   std::atomic<uint64_t> instructions_{0};
-  uint64_t settled_ = 0;  // of the launches before; the caller's thread only
+  uint64_t settled_ = 0;  // of earlier launches; only for the thread that runs the check
   std::atomic<uint64_t> memory_{0};
   std::atomic<bool> exhausted_{false};
   mutable std::mutex mutex_;

@@ -1,4 +1,4 @@
-// Engines whose observers spend a budget while waves run.
+// Creates engines whose observers spend a budget while waves run.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gfxgraph::lanecheck {
 
-// An observer, and a budget that is spent while waves run.
+// An observer with a budget, which must outlive it.
 template <typename Base>
 struct WithBudget : Base {
   template <typename... Arguments>
@@ -22,12 +22,12 @@ struct WithBudget : Base {
   emulator::Engine* engine = nullptr;
   uint64_t launch = 0;  // unique in this process; changes between launches only
 };
-using BudgetObserver = WithBudget<DeepObserver>;  // of lanes, or of every access
+using BudgetObserver = WithBudget<DeepObserver>;  // for kLanes and kDeep
 using BudgetProvenance = WithBudget<ProvenanceObserver>;
 
-// kDeep: every access is looked at.
+// kLanes: lane checks only. kDeep: every access is observed.
 enum class Watch : uint8_t { kLanes, kDeep };
-// The observer must outlive the engine, and be told of it before the first launch.
+// The observer must outlive the engine. Set `observer.engine` before the first launch.
 std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
                                                 const emulator::EngineOptions& options,
                                                 BudgetObserver& observer, Watch watch);

@@ -1,4 +1,4 @@
-// Where the program called HIP for what a finding names, as far as the trace knows.
+// Names the program's HIP calls behind a finding, as far as the trace has them.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ namespace gfxgraph::lanecheck {
 
 class CallSites {
  public:
-  // `trace` must outlive it, with its events.
+  // `trace` must outlive this, with its events loaded.
   explicit CallSites(const format::Trace& trace);
 
-  // The call that is this event: "load_model+0x1f4"; empty: unknown.
+  // The call of this event: "load_model+0x1f4"; empty: unknown.
   std::string of_event(uint64_t sequence) const;
-  // The call that made the allocation, with its number there: "load_model+0x1f4#2".
+  // The allocating call, with the allocation's number at that site: "load_model+0x1f4#2".
   std::string of_allocation(format::AllocationId id) const;
 
  private:

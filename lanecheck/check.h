@@ -20,20 +20,21 @@ enum class MaskedLaneMode : uint8_t {
   kOff,      // inactive lanes are not checked
   kWarn,     // W1 is a warning
   kError,    // W1 is an error
-  kLiteral,  // the rule read literally: W1, I1 and I2 are errors
+  kLiteral,  // the literal rule: W1, I1 and I2 are errors
 };
+// Parses "off", "warn", "error" or "literal"; else kInvalidArgument.
 Result<MaskedLaneMode> parse_masked_lane_mode(std::string_view text);
 
 struct CheckOptions {
   SelectionOptions selection;
   MaskedLaneMode masked_lane = MaskedLaneMode::kWarn;
   bool strict = false;   // warnings are errors
-  unsigned threads = 0;  // of the emulator; 0: all cores
-  // Give up on a launch after this many wave-instructions without the end of a wave. A launch in
-  // which no wave can make progress ends immediately.
+  unsigned threads = 0;  // of the emulator; 0: as many as cores
+  // End a launch after this many wave instructions in which no wave finishes. A launch in which no
+  // wave can make progress ends immediately.
   uint64_t livelock_instructions = uint64_t{1} << 31;
-  // Track all registers, not only those that can reach an address: slower, the same findings. To
-  // test the difference.
+  // Track all registers, not only those that can reach an address: slower, with the same findings.
+  // For tests.
   bool watch_all = false;
   BudgetLimits limits;
   LaunchProgress progress = {};
@@ -45,15 +46,15 @@ struct FailedLaunch {
   uint64_t event_sequence = 0;
   std::string kernel;
   std::string reason;
-  bool has_lines = false;  // the reason is the emulator's, which lists waves in lines of their own
-  std::optional<FindingClass> finding = std::nullopt;  // that tells more
+  bool has_lines = false;  // the reason is the emulator's and lists waves on separate lines
+  std::optional<FindingClass> finding = std::nullopt;  // class of the finding that has details
 };
 
-// Where a check ended before the end of the trace.
+// Where a check stopped before the end of the trace.
 struct Stop {
-  std::string reason;           // which budget, and the option that changes it
-  uint64_t event_sequence = 0;  // the first event that was not, or not wholly, executed
-  uint64_t launches = 0;        // from there on, graph nodes counted singly; none was checked
+  std::string reason;           // the exhausted limit and its option
+  uint64_t event_sequence = 0;  // first event that was not completely executed
+  uint64_t launches = 0;        // from there on, not checked; kernel nodes of graphs count
 };
 
 struct KernelTotals {
@@ -63,10 +64,10 @@ struct KernelTotals {
   uint64_t dropped_lanes = 0;  // B1: lanes that a buffer's range check dropped
 };
 
-// The program's calls of HIP that a finding comes from; empty: not known.
+// The program's HIP calls behind a finding; empty: unknown.
 struct FindingCalls {
   std::string launched_by;   // of its first event: "decode+0x1f4"
-  std::string allocated_by;  // of the buffer that it is nearest to: "load_model+0x2c#3"
+  std::string allocated_by;  // of the nearest buffer: "load_model+0x2c#3"
 };
 
 // An instruction near a finding.
@@ -75,48 +76,48 @@ struct CodeLine {
   std::string text;           // as llvm-objdump prints it
   enum class Role : uint8_t {
     kNone,
-    kAddress,  // computes a part of the address
-    kFinding,  // the finding is here
+    kAddress,  // computes part of the address
+    kFinding,  // the finding's instruction
   };
   Role role = Role::kNone;
-  bool follows = false;  // the line before it is the instruction in front of it
+  bool follows = false;  // directly follows the instruction of the previous line
 };
 
-// Where a finding's instruction is; both may be empty.
+// The code around a finding; both may be empty.
 struct FindingPlace {
   std::vector<codeobj::SourceLocation> inline_stack;  // innermost first
-  std::vector<CodeLine> code;                         // in order of address
+  std::vector<CodeLine> code;                         // by rising address
 };
 
 struct Report {
   static constexpr size_t kMaxFailed = 1000;
   ToolSet tools = kDefaultTools;
   std::vector<Finding> findings;     // errors first, then by first launch and code address
-  std::vector<FindingCalls> calls;   // of each finding
-  std::vector<FindingPlace> places;  // of each finding
+  std::vector<FindingCalls> calls;   // one per finding
+  std::vector<FindingPlace> places;  // one per finding
   std::vector<FailedLaunch> failed;  // the first kMaxFailed
-  uint64_t failed_launches = 0;      // all of them
+  uint64_t failed_launches = 0;      // including those that `failed` omits
   std::optional<Stop> stopped;
   std::vector<KernelTotals> kernels;
   std::vector<std::string> notes;
   std::vector<std::string> emulator_notes;  // may have several lines
   uint64_t launches = 0;
   uint64_t wave_instructions = 0;
-  uint64_t empty_exec_scalar_loads = 0;  // ran with EXEC = 0, inside the map
-  // Self-check: buffers whose final bytes equal the recorded ones.
+  uint64_t empty_exec_scalar_loads = 0;  // executed with EXEC = 0 and a mapped address
+  // Self-check: buffers compared with their recorded final contents, and those that are equal.
   uint64_t buffers_compared = 0;
   uint64_t buffers_equal = 0;
 
-  // Of findings that are not suppressed.
+  // Findings of this severity that are not suppressed.
   uint64_t count(Severity severity) const;
   uint64_t count_suppressed() const;
-  // Launches that did not run to their end for a reason that no finding describes.
+  // Launches that did not finish for a reason that no finding describes.
   uint64_t lost_launches() const;
   bool unsafe() const { return count(Severity::kError) != 0; }
 };
 
-// Errors: a trace that cannot be executed at all (blobs missing, another architecture, no memory).
-// A spent budget is not an error: the report contains the place where the check stopped.
+// Runs the check. Errors: the trace cannot be executed at all (missing blobs, another architecture,
+// no memory). An exhausted budget is not an error: Report::stopped says where the check stopped.
 Result<Report> check_trace(const format::Trace& trace, const CheckOptions& options = {});
 
 // One of several traces that are checked together.
@@ -125,19 +126,19 @@ struct TraceReport {
   std::optional<Report> report;
   std::string error;  // why there is no report
 };
-// One document for all. Of a single trace that could be checked it is the same as of the functions
-// below.
+// One document for all traces. For a single trace with a report, the same as the functions below
+// return.
 std::string render_sarif(const std::vector<TraceReport>& traces);
 std::string render_text(const std::vector<TraceReport>& traces, bool with_code);
 std::string render_json(const std::vector<TraceReport>& traces);
 
 // Static Analysis Results Interchange Format 2.1.0, for viewers of code review tools.
 std::string render_sarif(const Report& report, const std::string& trace_name);
-// For people, in the style of compilers; `trace_name` leads each line. Ends with a summary line.
-// `with_code`: with the instructions around each finding.
+// Text in the style of compiler messages: each line begins with `trace_name`, the last is a
+// summary. `with_code`: includes the instructions around each finding.
 std::string render_text(const Report& report, const std::string& trace_name,
                         bool with_code = false);
-// docs/check.md, "JSON".
+// JSON as in docs/check.md, "JSON".
 std::string render_json(const Report& report, const std::string& trace_name);
 
 }  // namespace gfxgraph::lanecheck

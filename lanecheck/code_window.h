@@ -1,4 +1,4 @@
-// The instructions around a finding, and which of them compute its address.
+// Disassembles the instructions around a finding, and finds those that compute its address.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class CodeWindows {
  public:
   CodeWindows();
   ~CodeWindows();
-  // The instruction at an ELF virtual address, kBefore in front of it and kAfter behind it, all in
-  // the function that contains it. Before these, the instructions that compute its address and are
-  // at most kFarthest in front of it: those of the straight-line code, from the last place that a
-  // branch leads to. Empty if there is no such instruction.
+  // The instruction at an ELF virtual address, with up to kBefore instructions before and kAfter
+  // after it in the same function. Also the earlier ones that compute its memory address, up to
+  // kFarthest instructions before it, in the straight-line code since the last branch target. Empty
+  // if there is no instruction at this address.
   static constexpr size_t kBefore = 6, kAfter = 2, kFarthest = 64;
   std::vector<CodeLine> around(const codeobj::CodeObject& object, uint64_t address);
 
@@ -28,7 +28,7 @@ class CodeWindows {
   struct Function;
   const Function* function_of(const codeobj::CodeObject& object, uint64_t address);
 
-  // By object and first address.
+  // By object and start address.
   std::map<std::pair<const codeobj::CodeObject*, uint64_t>, std::unique_ptr<const Function>>
       functions_;
 };

@@ -1,5 +1,5 @@
-// Which bytes each launch and copy reads and writes, and so which of them need each other's
-// results: the order that data asks for, beside the one that the program asked for.
+// Finds which bytes each launch and copy reads and writes, and so which of them depend on each
+// other: the order that the data requires, to compare with the order that the program requests.
 #pragma once
 
 #include <array>
@@ -16,21 +16,21 @@
 
 namespace gfxgraph::lanecheck {
 
-// A launch, copy, memset or write of the host, in the order of the trace.
+// A launch, copy, memset or host write, in trace order.
 struct DataNode {
   enum class Kind : uint8_t { kLaunch, kCopy, kMemset, kHostWrite };
   Kind kind = Kind::kLaunch;
   uint64_t event = 0;
-  uint64_t launch = 0;  // kLaunch: its number
+  uint64_t launch = 0;  // kLaunch: its index among the launches
   format::KernelId kernel = 0;
   format::StreamId stream = 0;
   uint64_t wave_instructions = 0;
-  uint64_t read_bytes = 0, written_bytes = 0;  // each byte once, in dwords
-  // Earlier nodes whose results it reads or replaces, or which read what it replaces; rising.
+  uint64_t read_bytes = 0, written_bytes = 0;  // in whole dwords, each counted once
+  // Earlier nodes whose results it reads or overwrites, or which read what it overwrites; sorted.
   std::vector<uint32_t> needs;
 };
 
-// One thread.
+// Not thread-safe.
 class DataOrder {
  public:
   explicit DataOrder(Budget& budget) : budget_(budget) {}
@@ -38,14 +38,15 @@ class DataOrder {
   DataOrder(const DataOrder&) = delete;
   DataOrder& operator=(const DataOrder&) = delete;
 
+  // read(), write() and access() belong to the node between begin() and end().
   void begin(DataNode node) { current_ = std::move(node); }
   void read(uint64_t address, uint64_t bytes) { mark(address, bytes, false); }
   void write(uint64_t address, uint64_t bytes) { mark(address, bytes, true); }
   void access(const emulator::MemoryEvent& event, uint32_t lanes);
   void end();
-  // Memory that begins or ends: what stood there needs nobody any more.
+  // Memory was allocated or freed: earlier accesses to it no longer create dependencies.
   void forget(uint64_t address, uint64_t bytes);
-  // Accesses elsewhere (arguments, code) do not count.
+  // Registers memory whose accesses count; others (arguments, code) are ignored.
   void add_memory(uint64_t address, uint64_t bytes) { memory_[address] = bytes; }
   void remove_memory(uint64_t address) { memory_.erase(address); }
 
@@ -61,9 +62,9 @@ class DataOrder {
   };
   static constexpr uint32_t kNobody = ~0U;
   struct Run {
-    uint16_t end = 0;  // cells from the end of the one before
+    uint16_t end = 0;  // cells from the end of the previous run
     uint32_t writer = kNobody;
-    std::vector<uint32_t> readers;  // since then
+    std::vector<uint32_t> readers;  // since that write
     bool operator==(const Run&) const = default;
   };
   using Page = std::vector<Run>;
@@ -79,20 +80,20 @@ class DataOrder {
   uint64_t last_key_ = UINT64_MAX;
   Marks* last_ = nullptr;
   std::unordered_map<uint64_t, Page> pages_;
-  std::map<uint64_t, uint64_t> memory_;  // live: address, bytes
+  std::map<uint64_t, uint64_t> memory_;  // live memory: address to size
 };
 
 struct DataOrderReport {
   std::vector<DataNode> nodes;
   std::vector<uint32_t> launches;  // indices of nodes
-  // Pairs of nodes, both launches, that need each other and that nothing orders: earlier, later.
+  // Pairs of dependent launches (nodes: earlier, later) that the program does not order.
   std::vector<std::pair<uint32_t, uint32_t>> missing;
-  // Launches behind each other in a stream of which the later one needs nothing of the earlier one,
+  // Consecutive launches of a stream, the later of which does not depend on the earlier one,
   // directly or through others.
   std::vector<std::pair<uint32_t, uint32_t>> unneeded;
-  uint64_t neighbours = 0;  // launches behind each other in a stream
-  // The longest chain of launches, in wave instructions, as the program orders them and as their
-  // data does.
+  uint64_t neighbours = 0;  // pairs of consecutive launches in a stream
+  // All wave instructions, and those of the longest chain of launches: in the program's order and
+  // in the data's.
   uint64_t wave_instructions = 0, ordered_path = 0, needed_path = 0;
   uint64_t failed_launches = 0;
   std::string failure;
@@ -100,10 +101,10 @@ struct DataOrderReport {
 };
 
 struct WorkOrder;
-// Fills in what follows from `nodes`, in which launches are numbered as `order` numbers them.
+// Computes the other fields from `nodes`, whose launches have the same numbers as in `order`.
 void compare_orders(const WorkOrder& order, DataOrderReport& report);
 
-// Runs the whole trace. Errors: as check_trace().
+// Executes the whole trace. Errors: as check_trace().
 Result<DataOrderReport> order_by_data(const format::Trace& trace, const BudgetLimits& limits,
                                       const LaunchProgress& progress = {});
 

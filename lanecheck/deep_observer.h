@@ -1,5 +1,5 @@
-// The lane observer, and the tools that observe every access: slower, and compiled only into a
-// separate backend. One thread.
+// The lane observer plus the tools that observe every access (racecheck, initcheck). Slower, so it
+// is compiled into a separate backend. For engines with one thread.
 #pragma once
 
 #include "lanecheck/init_check.h"
@@ -18,7 +18,7 @@ class DeepObserver : public LaneObserver {
   static constexpr bool kSuspectsOnly = false;
   using WaveState = DeepWaveState;
 
-  // Either may be null.
+  // `race` and `init` may be null. All must outlive this.
   DeepObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options, RaceCheck* race,
                InitCheck* init)
       : LaneObserver(memory, sites, options,
@@ -31,11 +31,11 @@ class DeepObserver : public LaneObserver {
   void dispatch_begin(const emulator::DispatchInfo& info);
   void wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info);
   void wave_end(WaveState& state, const Wave& wave);
-  // The lane observer's kinds, and what orders waves: alone, or at the end of a run.
+  // The lane observer's kinds, and instructions that order waves: alone, or at the end of a run.
   static constexpr unsigned kOrders = kShadowRules;
   static constexpr unsigned kOrdersAfterRun = kShadowRules + 1;
-  static constexpr unsigned kBranch = kShadowRules + 2;   // on a condition
-  static constexpr unsigned kBitwise = kShadowRules + 3;  // scalar
+  static constexpr unsigned kBranch = kShadowRules + 2;   // conditional branches
+  static constexpr unsigned kBitwise = kShadowRules + 3;  // bitwise scalar instructions
   static constexpr unsigned kHookKinds = kShadowRules + 4;
   static_assert(kHookKinds <= 1u << (32 - kRuleShift));
   template <unsigned kKind>
@@ -44,7 +44,7 @@ class DeepObserver : public LaneObserver {
   GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
   GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
                                   const emulator::MemoryEvent& event);
-  // The same, where it is compiled: once per host instruction set, not once per handler.
+  // The body of memory(), compiled once per host instruction set instead of once per handler.
   GFXGRAPH_INLINE uint32_t look_at(WaveState& state, const Wave& wave, const Inst& inst,
                                    const emulator::MemoryEvent& event);
   GFXGRAPH_INLINE bool row(WaveState& state, const Wave& wave, const Inst& inst,

@@ -1,4 +1,4 @@
-// The bytes of one buffer of the recorded process.
+// The bytes of one buffer of the recorded process, in this process.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,11 @@
 
 namespace gfxgraph::lanecheck {
 
-// Zero at first, and backed by real memory only where it was touched: a few bytes of a trace may
-// declare and fill gigabytes. Not copyable; addresses never change.
+// Initially zero. Uses physical memory only for touched pages, because a few bytes of a trace may
+// declare and fill gigabytes. Addresses never change.
 class DeviceBytes {
  public:
+  // kOutOfMemory if the system has no memory or address space.
   static Result<std::shared_ptr<DeviceBytes>> create(uint64_t size_bytes);
   ~DeviceBytes();
   DeviceBytes(const DeviceBytes&) = delete;
@@ -21,11 +22,10 @@ class DeviceBytes {
 
   std::byte* data() const { return data_; }
   uint64_t size() const { return size_; }
-  // Sets a range to one value. Long ranges share the pages of one small file, until they are
-  // written.
+  // Sets a range to one value. Long ranges map the pages of one small file until they are written.
   void fill(uint64_t offset, uint64_t size_bytes, uint8_t value);
-  // Gives the memory of the whole pages in a range back; they read 0 from now on. Returns how many
-  // bytes these are. Thread-safe.
+  // Releases the whole pages in a range, which then read as 0. Returns their size in bytes.
+  // Thread-safe.
   uint64_t discard(uint64_t offset, uint64_t size_bytes);
 
  private:
@@ -34,7 +34,7 @@ class DeviceBytes {
 
   std::byte* data_ = nullptr;
   uint64_t size_ = 0;
-  uint64_t mapped_ = 0;  // 0: a plain block
+  uint64_t mapped_ = 0;  // 0: an ordinary heap block
 };
 
 }  // namespace gfxgraph::lanecheck

@@ -1,5 +1,5 @@
-// The recorded process's device memory: every buffer at its recorded address, its bytes in this
-// process.
+// The recorded process's device memory: every buffer has its recorded device address and its bytes
+// in this process.
 #pragma once
 
 #include <cstdint>
@@ -21,60 +21,66 @@
 
 namespace gfxgraph::lanecheck {
 
-// Not thread-safe, except for the memory map while kernels run.
+// Not thread-safe, but kernels may use the memory map concurrently.
 class DeviceMemory {
  public:
-  // The end of the device addresses that the check itself assigns (code without recorded addresses,
-  // arguments): below every recorded buffer's neighbourhood. All live buffers count against the
-  // budget, which must outlive this.
+  // Places the check's own memory (code without a recorded address, arguments) well below all
+  // recorded buffers of `events`. All live buffers count against the budget, which must outlive
+  // this.
   DeviceMemory(const std::vector<format::Event>& events, Budget& budget);
 
   emulator::MemoryMap& map() { return map_; }
 
+  // Adds a buffer of zeros at its recorded address. Fails if it overlaps another; kOutOfMemory
+  // beyond the budget.
   Result<void> begin(const format::AllocationBegin& allocation);
-  // A module global: inside of a code object that this check has loaded, or, if its object does not
-  // have it, separate memory as in begin(). Never inside of another recorded buffer.
+  // A module global: within a code object that the check has loaded or, if the object does not
+  // contain it, separate memory as in begin(). Never within another recorded buffer.
   Result<void> begin_global(const format::AllocationBegin& allocation);
-  // `freed` false: the trace describes it no further.
+  // `freed` false: the buffer is alive, but the trace does not describe it any further.
   void end(format::AllocationId id, bool freed = true);
 
-  // The bytes of a live allocation; kCorrupt if it is not live or the range leaves it.
+  // Bytes of a live allocation, valid until it ends; kCorrupt if it is not live or the range
+  // exceeds it.
   Result<std::span<std::byte>> bytes(format::AllocationId id, uint64_t offset, uint64_t size);
-  // Where a live allocation is.
+  // The address of a live allocation.
   std::optional<uint64_t> address_of(format::AllocationId id) const;
-  // From `offset` to the allocation's end.
+  // The bytes from `offset` to the allocation's end.
   Result<std::span<std::byte>> bytes_from(format::AllocationId id, uint64_t offset);
 
-  // Memory of the check itself at an address of its choice, or at `address` if not 0.
+  // Adds memory of the check itself, at `address` or, if 0, at an address of its choice. Returns
+  // the address.
   Result<uint64_t> add_own(uint64_t size_bytes, emulator::RegionKind kind, const std::string& name,
                            uint64_t address = 0);
-  // Addresses for a heap, backed by memory where it is touched, which its user counts against the
-  // budget. It has Region::tag `tag`, and observers look at every access to it (it has one
-  // requested byte). The result is borrowed.
+  // Adds address space for a heap, with Region::tag `tag`. Its region has one requested byte, so
+  // observers check every access. The caller counts touched memory against the budget. The result
+  // is borrowed.
   Result<DeviceBytes*> add_heap(uint64_t address, uint64_t size_bytes, uint64_t tag);
   std::span<std::byte> own_bytes(uint64_t address);
-  // An address for a recorded allocation that has none that kernels know: an array. Not used again.
+  // Returns an address, never used again, for a recorded allocation that has none that kernels
+  // know: an array.
   Result<uint64_t> choose_address(uint64_t size_bytes);
-  // A part of own memory that the program requested by itself: a variable in a code object.
+  // A part of own memory that is a buffer to the program: a variable in a code object.
   struct Part {
     std::string name;
-    uint64_t offset = 0;  // from the own memory's start
+    uint64_t offset = 0;  // from the start of the own memory
     uint64_t size = 0;
-    uint64_t room = 0;  // >= size: what follows is slack
+    uint64_t room = 0;  // >= size; the rest is slack
   };
-  // Accesses are compared with the parts from now on, in order of offset and without overlaps;
-  // bytes between them belong to the whole. Call before any other buffer is placed nearby.
+  // From now on, accesses are checked against the parts, which must be sorted by offset and not
+  // overlap; bytes between parts belong to the whole. Call before any other buffer is placed
+  // nearby.
   Result<void> divide_own(uint64_t address, const std::vector<Part>& parts);
-  // Sets bytes of a live allocation to one value, without touching memory where they are many.
+  // Sets bytes of a live allocation to one value, without touching the memory of long ranges.
   Result<void> fill(format::AllocationId id, uint64_t offset, uint64_t size, uint8_t value);
 
-  // The recorded buffer nearest to an access, or freed memory that holds it.
+  // The recorded buffer nearest to an address, or the freed one that held it.
   std::optional<NearestBuffer> nearest(uint64_t address) const;
-  // The same of one live buffer, named by its address, whatever is nearer. Nothing if there is
+  // The same for the live buffer at `buffer_address`, even if another is nearer. Empty if there is
   // none.
   std::optional<NearestBuffer> relative_to(uint64_t buffer_address, uint64_t address) const;
   const FreedRanges& freed() const { return freed_; }
-  // The allocation or other range that holds the byte: "buffer #3"; "" when there is none.
+  // The allocation or other range that holds the byte: "buffer #3"; "": none.
   std::string owner(uint64_t address) const;
 
  private:
@@ -83,11 +89,11 @@ class DeviceMemory {
     std::string name;
     uint64_t address = 0;
     uint64_t size = 0;    // as requested
-    uint64_t mapped = 0;  // the part of it that other buffers do not occupy
+    uint64_t mapped = 0;  // without the part that other buffers occupy
     emulator::RegionKind kind = emulator::RegionKind::kDevice;
-    // Shared by a code object and the globals in it: what one of them holds stays.
+    // Shared by a code object and the globals in it; freed with the last of them.
     std::shared_ptr<DeviceBytes> bytes;
-    uint64_t offset = 0;  // of `address` in `bytes`
+    uint64_t offset = 0;  // of `address` within `bytes`
     std::vector<Part> parts;
 
     std::byte* host() const { return bytes->data() + offset; }
@@ -95,7 +101,7 @@ class DeviceMemory {
 
   const Buffer* find(format::AllocationId id) const;
   Result<void> insert(Buffer buffer);
-  // The regions of the memory map that it consists of: more than one if it has parts.
+  // The buffer's regions in the memory map; several if it has parts.
   static std::vector<emulator::Region> regions_of(const Buffer& buffer);
   Result<void> publish(const Buffer& buffer);
   bool unpublish(const Buffer& buffer);
@@ -104,7 +110,7 @@ class DeviceMemory {
 
   Budget& budget_;
   emulator::MemoryMap map_;
-  std::map<uint64_t, Buffer> by_address_;  // not those inside others
+  std::map<uint64_t, Buffer> by_address_;  // except those within others
   std::unordered_map<format::AllocationId, Buffer, SeededHash> inside_;
   std::unordered_map<format::AllocationId, uint64_t, SeededHash> addresses_;  // of live allocations
   FreedRanges freed_;

@@ -1,5 +1,6 @@
-// Determines which work of a trace is unordered: stream order, the null stream, events, graph
-// edges, and host knowledge at the time of a call. Like replayer/dag.h, from the trace alone.
+// Determines which work of a trace is unordered, from stream order, the null stream, events, graph
+// edges, and what the host had waited for when it made a call. Like replayer/dag.h, but from the
+// trace alone.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +10,29 @@
 
 namespace gfxgraph::lanecheck {
 
-// Graph nodes count singly, each time the graph is launched.
+// Each node of a graph counts as work, each time the graph is launched.
 struct WorkOrder {
-  // For each work, the earlier work that it does not follow; at most kMostUnordered, the latest.
+  // For each work, the earlier work that it is unordered with; at most the latest kMostUnordered.
   static constexpr size_t kMostUnordered = 256;
   std::vector<std::vector<uint64_t>> unordered;
-  // Everything earlier comes before it and all later work.
+  // All earlier work is ordered before it and before all later work.
   std::vector<bool> after_all;
-  // Something, earlier or later, is unordered with it.
+  // Some earlier or later work is unordered with it.
   std::vector<bool> apart;
-  // A launch that was given memory of the host, or may have found its address: it may tell the host
-  // that it, and what it follows, has come this far.
+  // A launch that got the address of host memory, or may have found it: it can signal to the host
+  // that it and the work before it have come this far.
   std::vector<bool> reaches_host;
-  bool limited = false;  // some work had more
+  bool limited = false;  // some work had more than kMostUnordered
 
-  // For each HostWrite, in the order of the trace: launches (by number of work) that were given the
-  // memory before the program wrote it, and that no call had told the program to have ended.
+  // For each HostWrite, in trace order: the launches (by work number) that had the memory's address
+  // and that the program had not waited for when it wrote.
   std::vector<std::vector<uint64_t>> host_writes;
 };
 
-// Of a trace whose graphs are as the format says (their dependencies point back).
-// Work: launches only, without `host_writes`.
+// Requires graphs as the format defines them (dependencies are earlier nodes). Counts only launches
+// as work. Leaves `host_writes` empty.
 WorkOrder order_launches(const format::Trace& trace);
-// Work: launches, copies and memsets.
+// Counts launches, copies and memsets as work.
 WorkOrder order_work(const format::Trace& trace);
 
 }  // namespace gfxgraph::lanecheck

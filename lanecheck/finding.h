@@ -1,4 +1,4 @@
-// The results of gfxgraph check: the classes of docs/check.md, and one finding.
+// Findings of gfxgraph check, and their classes (docs/check.md).
 #pragma once
 
 #include <array>
@@ -12,16 +12,17 @@
 
 namespace gfxgraph::lanecheck {
 
-// The tools that find them; `gfxgraph check --tool` selects.
+// The tools of a check; `gfxgraph check --tool` selects them.
 enum class Tool : uint8_t {
   kMemcheck,   // accesses of active lanes, and faults
-  kSynccheck,  // barriers, and waits
+  kSynccheck,  // barriers and s_waitcnt
   kLanes,      // addresses of inactive lanes
   kRacecheck,  // unordered accesses
   kInitcheck,  // uses of unwritten values
 };
 inline constexpr size_t kTools = 5;
 const char* tool_name(Tool tool) noexcept;  // "memcheck"
+// Finds a tool by name.
 std::optional<Tool> find_tool(std::string_view name) noexcept;
 
 enum class Severity : uint8_t { kNote, kWarning, kError };
@@ -53,32 +54,32 @@ inline constexpr size_t kFindingClasses = sizeof(kClassTexts) / sizeof(kClassTex
 inline constexpr const ClassText& class_text(FindingClass finding_class) noexcept {
   return kClassTexts[static_cast<size_t>(finding_class)];
 }
-// By code or name.
+// Finds a class by code or name.
 std::optional<FindingClass> find_class(std::string_view text) noexcept;
 
-// Indices of a trace's launches, from 0, graph nodes counted singly.
+// Indices of a trace's launches, from 0; each kernel node of a graph counts. `end` is excluded.
 struct LaunchRange {
   uint64_t first = 0;
   uint64_t end = UINT64_MAX;
 };
-// Sorted and without overlaps.
+// The union, sorted and without overlaps.
 std::vector<LaunchRange> join_ranges(std::vector<LaunchRange> a, const std::vector<LaunchRange>& b);
 uint64_t count_of(const std::vector<LaunchRange>& ranges);
 
 // The buffer nearest to an address.
 struct NearestBuffer {
-  uint32_t allocation = 0;  // of the trace; 0: code, arguments or another range of the check itself
+  uint32_t allocation = 0;  // id in the trace; 0: code, arguments or other memory of the check
   std::string name;         // "buffer #3", "g_table"
   uint64_t address = 0;
   uint64_t size_bytes = 0;  // as requested
   uint64_t mapped_bytes = 0;
-  // From the buffer's end to the first byte of the access (>= 0), or, negative, from the first byte
-  // of the access to the buffer's start.
+  // From the buffer's end to the first byte of the access (>= 0), or, negative, from the buffer's
+  // start to the first byte of the access.
   int64_t distance_bytes = 0;
-  bool freed = false;  // the address lies in a buffer that was freed before
+  bool freed = false;  // the address is in a freed buffer
 };
 
-// All events of one class at one source line, or instruction, of one kernel.
+// All events of one class at one source line or instruction of one kernel.
 struct Finding {
   FindingClass finding_class = FindingClass::kE1;
   Severity severity = Severity::kNote;
@@ -87,11 +88,11 @@ struct Finding {
   uint64_t kernel_offset = 0;  // of the instruction, from the kernel's entry
   std::string mnemonic;
   std::optional<codeobj::SourceLocation> source;
-  uint64_t events = 0;       // executed instructions with such a lane
-  uint64_t lanes_total = 0;  // summed over these
-  uint64_t launches = 0;     // in which it appeared
+  uint64_t events = 0;       // executed instructions with an affected lane
+  uint64_t lanes_total = 0;  // affected lanes, summed over the events
+  uint64_t launches = 0;     // launches with an event
   std::vector<LaunchRange> in_launches;
-  // The instructions of the line, in order of address; also the one above.
+  // The instructions of the line by rising address, including the one above.
   struct Place {
     uint64_t code_address = 0;
     uint64_t kernel_offset = 0;
@@ -99,28 +100,28 @@ struct Finding {
     uint64_t events = 0;
   };
   std::vector<Place> places;
-  // The first event, in order of launch, workgroup and wave:
-  uint64_t launch = 0;  // index among the trace's launches, from 0, graph nodes counted singly
-  uint64_t event_sequence = 0;  // of the trace's event
+  // The first event, ordered by launch, workgroup and wave:
+  uint64_t launch = 0;          // index among the trace's launches, as in LaunchRange
+  uint64_t event_sequence = 0;  // of the launch's event in the trace
   std::array<uint32_t, 3> workgroup = {0, 0, 0};
   uint32_t wave = 0;
-  uint64_t lanes = 0;  // bit mask; a wave32 has 32
+  uint64_t lanes = 0;  // bit mask of affected lanes; 32 bits for a wave32
   uint64_t exec = 0;
-  uint64_t address = 0;  // of the first such lane
+  uint64_t address = 0;  // of the first affected lane
   uint32_t access_bytes = 0;
   bool write = false;
   std::string
       address_class;  // "unmapped", "slack", "other allocation", "null page", "non-canonical"
   std::optional<NearestBuffer> nearest;
-  uint64_t written_by = 0;    // kernel offset of the last writer of the address, 0: unknown
-  std::string detail;         // why, or where; several lines for S4 and S5
-  std::string suppressed_by;  // the reason; "": it is not suppressed
+  uint64_t written_by = 0;    // kernel offset of the last write to the address register; 0: unknown
+  std::string detail;         // more about the cause or place; several lines for S4 and S5
+  std::string suppressed_by;  // the reason; "": not suppressed
 };
 
-// A description in one line or, for S4 and S5, several; without kernel and place.
+// Describes a finding, without kernel and place, in one line (S4 and S5: several).
 std::string describe(const Finding& finding);
 
-// "20-31", "0-3,7".
+// The lanes of a mask: "20-31", "0-3,7".
 std::string lane_ranges(uint64_t lanes);
 
 }  // namespace gfxgraph::lanecheck

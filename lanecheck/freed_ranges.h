@@ -9,13 +9,13 @@
 
 namespace gfxgraph::lanecheck {
 
-// Each byte belongs to the buffer that was freed last. Not thread-safe; readers may share it while
-// nobody adds.
+// Each byte belongs to the buffer that was freed last. Concurrent find() calls are safe if no
+// thread calls add().
 class FreedRanges {
  public:
-  // Ranges below the others are dropped first when there are too many.
+  // If there are too many ranges, the one with the lowest address is dropped.
   void add(NearestBuffer buffer);
-  // The freed buffer that held the byte; null when there is none.
+  // The freed buffer that held the byte; null: none. Valid until the next add().
   const NearestBuffer* find(uint64_t address) const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Joins the findings of one source line.
+// Merges the findings of a source line.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace gfxgraph::lanecheck {
 
-// Joins findings of one class and kernel at one place of the source: compilers make several
-// instructions of one access when they unroll loops, inline functions or split vectors. Findings
-// without a line stay unchanged.
+// Merges findings with the same class, kernel and source line: compilers turn one access into
+// several instructions when they unroll loops, inline functions or split vectors. Findings without
+// a line are unchanged.
 void group_by_line(std::vector<Finding>& findings);
 
 }  // namespace gfxgraph::lanecheck

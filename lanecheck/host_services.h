@@ -1,6 +1,6 @@
-// What device code gets from the host while the check runs a kernel: answers to its calls (printf,
-// assert, device memory), and malloc and free of the device library, which the check performs
-// itself where the code object's symbols show them.
+// The host side of device code while the check runs a kernel: replies to its host calls (printf,
+// assert, device memory), and the device library's malloc and free, which the check performs itself
+// where the code object has symbols for them.
 #pragma once
 
 #include <array>
@@ -26,25 +26,28 @@ namespace gfxgraph::lanecheck {
 
 class HostServices {
  public:
-  // All must outlive this.
+  // All arguments must outlive this.
   HostServices(DeviceMemory& memory, Sites& sites, Budget& budget)
       : memory_(memory), sites_(sites), heap_(budget) {}
 
-  // For EngineOptions.
+  // The functions that replace device code, for EngineOptions.
   const emulator::HostFunctions& functions() const { return functions_; }
+  // Call when a wave has sent a message to the host: serves the packets in the hostcall buffer.
+  // Thread-safe.
   void on_message();
 
-  // Looks for the functions that the check performs itself. Before any code runs. False: this code
-  // has malloc or free in a form that it cannot perform, so all code uses the device library's
-  // heap.
+  // Finds the functions that the check performs itself. Call before any code runs. False: this code
+  // has malloc or free in a form that the check cannot replace, so all code uses the device
+  // library's heap.
   bool add_code(const LoadedCode& code);
-  // Before a launch: sets up what the kernel's hidden arguments point to.
+  // Call before a launch: prepares the memory that hidden arguments point to, and sets `values`.
   Result<void> next_launch(const format::Kernel& kernel, uint32_t kernel_id, HiddenValues& values);
 
-  // ---- of the launch that has ended ----
-  // Why a call was not answered; "": all were.
+  // ---- results of the last launch ----
+
+  // Why a host call was rejected; "": none was.
   const std::string& refused() const { return refused_; }
-  // What its waves have printed to stderr, as failed asserts do; "": nothing.
+  // The launch's output to stderr (failed asserts); "": none.
   std::string error_text() const;
 
   DeviceHeap& heap() { return heap_; }
@@ -64,15 +67,15 @@ class HostServices {
   DeviceHeap heap_;
   emulator::HostFunctions functions_;
   bool has_library_heap_ = false;
-  std::mutex mutex_;  // of packets and texts
+  std::mutex mutex_;  // guards packets and texts
   emulator::HostPackets packets_;
-  std::byte* bytes_ = nullptr;  // of the packets' buffer; null: there is none yet
-  uint64_t heap_header_ = 0;    // device address of what hidden_heap_v1 points to
-  uint64_t printf_buffer_ = 0;  // the same of hidden_printf_buffer
+  std::byte* bytes_ = nullptr;  // of the packet buffer; null: not created yet
+  uint64_t heap_header_ = 0;    // device address for hidden_heap_v1
+  uint64_t printf_buffer_ = 0;  // device address for hidden_printf_buffer
   uint32_t kernel_ = 0;
   std::string refused_;
-  std::map<uint64_t, std::vector<uint64_t>> messages_;  // to stderr, unfinished, by number
-  uint64_t last_message_ = 1;                           // number of those to stdout
+  std::map<uint64_t, std::vector<uint64_t>> messages_;  // unfinished messages to stderr, by number
+  uint64_t last_message_ = 1;  // last number used; 1: messages whose text is not kept
   std::set<std::string> error_texts_;
 };
 

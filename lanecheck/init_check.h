@@ -1,7 +1,7 @@
-// Finds uses of unwritten values: in an address, a branch, or a copy to the host.
+// Finds uses of uninitialized values in an address, a branch, or a copy to the host.
 //
-// The lane observer's shadow tracks registers; here values loaded from unwritten memory and LDS are
-// undefined too. One bit per dword and lane: a dword with some written byte counts as defined. Not
+// Extends the lane observer's shadow of registers: values loaded from unwritten memory and LDS are
+// undefined too. One bit per dword and lane; a dword with any written byte is defined. Not
 // thread-safe.
 #pragma once
 
@@ -20,19 +20,19 @@
 namespace gfxgraph::lanecheck {
 
 struct InitWave {
-  static constexpr unsigned kMost = 16;  // dwords of a scalar load
-  // The dwords that the current instruction has loaded: for each, the lanes whose bytes were
-  // written. Those behind are all ones.
+  static constexpr unsigned kMost = 16;  // most dwords of a scalar load
+  // For each dword that the current instruction has loaded, the lanes whose bytes were written.
+  // Later elements are all ones.
   std::array<uint32_t, kMost> loaded;
   unsigned dwords = 0;
-  bool pending = false;  // not all of it was
+  bool pending = false;  // some lane loaded an unwritten dword
 
-  // The first of the dwords that an access loads. Lanes of a FLAT load that go to LDS and lanes
-  // that go to memory are two events for the same registers.
+  // Index in `loaded` of the access's first dword. A FLAT load whose lanes access both LDS and
+  // memory has two events for the same registers.
   unsigned first_of(const emulator::MemoryEvent& event) const {
     return event.other_space == 0 ? dwords : 0;
   }
-  // Their bytes were all written.
+  // Records a load whose bytes were all written.
   void load_written(const emulator::MemoryEvent& event) {
     const unsigned end = first_of(event) + (event.access_bytes + 3u) / 4;
     dwords = std::max(dwords, std::min(end, kMost));
@@ -40,11 +40,11 @@ struct InitWave {
   void row_loaded() { dwords = std::min(dwords + 1, kMost); }
   // The shadow of a bitwise scalar instruction's result.
   std::array<uint32_t, 2> bits;
-  bool bits_known = false;  // all of it
+  bool bits_known = false;  // `bits` holds the whole shadow
   struct Lds : WrittenBytes {
     uint32_t waves = 0;
   };
-  Lds* lds = nullptr;  // of the workgroup; null: it has none
+  Lds* lds = nullptr;  // the workgroup's; null: it has no LDS
 };
 
 class InitCheck {
@@ -60,29 +60,29 @@ class InitCheck {
   void wave_begin(InitWave& me, const Wave& wave);
   void wave_end(const Wave& wave);
 
-  // Hooks around an instruction, in addition to the lane observer's.
+  // Hooks around an instruction, called in addition to the lane observer's.
   static bool is_branch(const Inst& inst);
   static bool is_bitwise(const Inst& inst);
 
-  // `region`: all launched lanes are in it, as the program requested it. Null: not known.
+  // `region`: all launched lanes are within its requested bytes. Null: unknown.
   GFXGRAPH_INLINE void access(LaneWaveState& state, InitWave& me, const Wave& wave,
                               const Inst& inst, const emulator::MemoryEvent& event, uint32_t lanes,
                               const emulator::RegionCacheEntry* region);
-  // Of an access to this region: its operands are defined, and the region is written as a whole.
+  // Whether all operands of an access to this region are defined, and the whole region is written.
   GFXGRAPH_INLINE bool row_is_written(const LaneWaveState& state, const Inst& inst,
                                       const emulator::RegionCacheEntry& region);
   void scalar_load(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
                    const emulator::ScalarEvent& event);
-  // After an instruction with InitWave::pending.
+  // Call after an instruction with InitWave::pending.
   static void finish_load(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst);
   void branch(LaneWaveState& state, const Wave& wave, const Inst& inst);
   static void before_bitwise(LaneWaveState& state, InitWave& me, const Wave& wave,
                              const Inst& inst);
   void after_bitwise(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst);
-  // EXEC was written, and not all of its shadow is defined.
+  // EXEC was written with a partly undefined value.
   void exec_written(LaneWaveState& state, const Wave& wave, const Inst& inst);
 
-  // A copy to the host, of memory at this address.
+  // Memory at this address is copied to the host.
   void read_by_host(uint64_t launch, uint64_t address, uint64_t bytes);
 
  private:
@@ -97,10 +97,10 @@ class InitCheck {
   }
   static bool stores_defined(const LaneWaveState& state, const Inst& inst,
                              const emulator::MemoryEvent& event, uint32_t lanes);
-  // The lanes whose texel an image store writes from defined registers.
+  // The lanes for which an image store writes a texel from defined registers.
   static uint32_t defined_texels(const LaneWaveState& state, const Wave& wave, const Inst& inst);
   void load(InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes);
-  // A texel of which a dword is unwritten makes all that the instruction loads undefined.
+  // If any dword of a texel is unwritten, all results of the instruction are undefined.
   void load_texels(InitWave& me, const Inst& inst, const emulator::MemoryEvent& event,
                    uint32_t lanes);
   void store(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,

@@ -1,4 +1,4 @@
-// Applies events other than launches to the record of written bytes, and reports host reads.
+// Applies events other than launches to the written-byte state, and reports host reads.
 #pragma once
 
 #include <unordered_map>
@@ -13,7 +13,7 @@ class InitEvents {
  public:
   explicit InitEvents(InitCheck& check) : check_(check) {}
 
-  // Before the next launch, `launch`. Copies and memsets are within their buffers.
+  // `launch`: index of the next launch. Copies and memsets must be within their buffers.
   Result<void> apply(const format::AllocationBegin& begin);
   Result<void> apply(const format::AllocationEnd& end);
   Result<void> apply(const format::HostWrite& write);
@@ -27,7 +27,7 @@ class InitEvents {
   }
 
   InitCheck& check_;
-  // Of device memory; 0 elsewhere: the host may write it at any time.
+  // Addresses of device memory; 0 for memory that the host may write at any time.
   std::unordered_map<format::AllocationId, uint64_t> addresses_;
 };
 

@@ -1,4 +1,4 @@
-// Converts faults and barriers of kernels to findings.
+// Converts kernel faults and barrier errors to findings.
 #pragma once
 
 #include <array>
@@ -14,16 +14,16 @@
 
 namespace gfxgraph::lanecheck {
 
-// Number of a workgroup in the order of the grid.
+// The linear number of a workgroup in the grid.
 uint64_t linear_group(const emulator::Dispatch& dispatch, const std::array<uint32_t, 3>& workgroup);
 
-// The finding for a fault; empty for unsupported instructions and for limits, which say nothing
-// about the kernel. `before_trap`: what a trap's finding says of the calls before it; may be empty.
+// The finding for a fault; empty for unsupported instructions and exceeded limits, which are not
+// faults of the kernel. `before_trap`: text about the calls before a trap; may be empty.
 std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
                                      const emulator::Dispatch& dispatch,
                                      const std::string& before_trap);
 
-// S1 or S2. Names the cooperative group if the barrier is a part of its sync().
+// S1 or S2. Names the cooperative group if the barrier belongs to its sync().
 LaneEvent barrier_event(const emulator::UnevenBarrier& barrier, const std::vector<LoadedCode>& code,
                         const emulator::RegionTable& memory);
 

@@ -1,10 +1,10 @@
-// Observes waves: which register lanes hold a value at all, which lanes the last write of a
-// register included, and whether the address of every launched lane, active or not, is valid.
+// Observes waves. Tracks which register lanes are defined and which lanes the last write to a
+// register included, and checks the address of every launched lane, active or inactive.
 //
-// The shadow of a register is one word with a bit per lane. SGPRs share the array: all ones or
-// zero, or a bit per lane if they hold a lane mask. So the rule "a result is defined where all its
-// sources are" is an AND over words. The inline functions are compiled once per host instruction
-// set and never shared: always_inline.
+// The shadow of a register is a word with one bit per lane. SGPRs are in the same array: all ones
+// or zero, or a bit per lane if they hold a lane mask. A result is defined where all its sources
+// are, which is an AND over words. Inline functions are always_inline, because they are compiled
+// once per host instruction set and must not be merged.
 #pragma once
 
 #include <array>
@@ -27,35 +27,35 @@ namespace gfxgraph::lanecheck {
 
 struct LaneWaveState {
   using Wave = emulator::Wave;
-  // Indexed by operand code: 0..127 SGPRs, 128..255 constants (253: SCC), 256.. VGPRs.
+  // Index: operand code. 0..127: SGPRs, 128..255: constants (253: SCC), from 256: VGPRs.
   alignas(64) uint32_t defined[512];
   uint32_t written[256];  // lanes that the last write included
   uint32_t writer[256];   // low half of the pc of the last write
-  uint64_t dispatch = 0;  // whose scalars the shadow was filled with
+  uint64_t dispatch = 0;  // dispatch whose SGPR shadow `defined` has
   uint32_t launched = 0;
-  uint64_t region_base = 0;  // the buffer that was hit last, as requested
+  uint64_t region_base = 0;  // the last accessed buffer (requested bytes)
   uint64_t region_size = 0;
   uint64_t dropped_lanes = 0;
   uint64_t empty_exec_loads = 0;
   EventPlace place;
-  // Wave64: the upper half's events wait here for the lower half's events of the same instruction.
-  LaneWaveState* lower = nullptr;  // of an upper half
+  // Wave64: `pending` of the lower half collects the events of both halves of an instruction, so
+  // that they are reported as one.
+  LaneWaveState* lower = nullptr;  // set for an upper half
   const Wave* lower_wave = nullptr;
-  std::vector<LaneEvent> pending;  // of a lower half
-  // One bit per dword of the wave's scratch; empty: nothing was stored yet.
+  std::vector<LaneEvent> pending;  // used by a lower half
+  // One bit per dword of the wave's scratch: whether it was stored; empty: none was.
   std::vector<bool> scratch;
-  uint32_t loaded_defined = ~0u;  // lanes of the last scratch load whose bytes were stored before
+  uint32_t loaded_defined = ~0u;  // lanes whose bytes in the last scratch load had been stored
 };
 
-// Of the registers that an access takes its addresses from.
+// The shadow of an access's address registers.
 struct AddressShadow {
   uint32_t undefined = 0;  // lanes
-  uint32_t stale = 0;      // lanes that the last write left out
+  uint32_t stale = 0;      // lanes that the last write did not include
   uint32_t writer = 0;
 };
 
-// The buffer of host calls (host_services.h): waves and the host order their accesses to it by
-// protocol.
+// The hostcall buffer (host_services.h). Waves and the host order their accesses to it by protocol.
 inline constexpr uint64_t kHostCallAddress = uint64_t{0x2f0000000000};
 inline constexpr uint64_t kHostCallBytes = uint64_t{16} << 20;
 
@@ -77,21 +77,22 @@ class LaneObserver {
     const FreedRanges* freed = nullptr;  // may be null; changes between dispatches only
     const DeviceHeap* heap = nullptr;    // may be null
   };
-  // `of`: what the shadow is for.
+  // All pointers in `options`, and the other arguments, must outlive this. `of`: what the shadow is
+  // for.
   LaneObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options,
                AddressFlow::Of of = AddressFlow::Of::kAddresses)
       : memory_(memory), sites_(sites), options_(options), of_(of) {}
 
-  // Looks at a kernel's code before it runs: what does not bear on findings is then not watched.
-  // Optional, but to be called for all kernels before the first dispatch; their code must stay.
+  // Analyses a kernel's code, so that instructions that cannot affect findings are not observed.
+  // Optional. Call it for all kernels before the first dispatch; their code must remain loaded.
   void add_kernel(uint64_t kernel_object);
-  // Before each dispatch, by the thread that calls Engine::run.
+  // Call before each dispatch, on the thread that calls Engine::run.
   void next_launch(uint64_t launch, uint32_t kernel) {
     launch_ = launch;
     kernel_ = kernel;
   }
   uint32_t kernel() const { return kernel_; }
-  // Lanes dropped by buffer range checks since the last call.
+  // Number of lanes that buffer range checks dropped since the last call.
   uint64_t take_dropped_lanes() { return dropped_lanes_.exchange(0); }
   uint64_t empty_exec_loads() const { return empty_exec_loads_; }
 
@@ -111,15 +112,15 @@ class LaneObserver {
   GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
   GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
                                   const emulator::MemoryEvent& event);
-  // A scalar load with a defined address and lanes that may use what is loaded.
+  // A scalar load with a defined address, in a wave with active lanes.
   GFXGRAPH_INLINE static bool is_ordinary(const WaveState& state, const Wave& wave,
                                           const Inst& inst);
   GFXGRAPH_INLINE bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                                    const emulator::ScalarEvent& event);
-  // Rare rules; compiled once.
+  // The rare rules, compiled once.
   static void after_rare(WaveState& state, const Wave& wave, const Inst& inst,
                          const emulator::InstOperands& operands, ShadowRule rule);
-  // The first `count` steps of a run, one by one.
+  // Applies the first `count` steps of a run, one by one.
   static void take_steps(WaveState& state, const Wave& wave, const ShadowRun& run, size_t count);
 
   static void before_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
@@ -129,43 +130,43 @@ class LaneObserver {
   static void after_relative(WaveState& state, const Wave& wave, const Inst& inst);
   uint32_t judge_active(WaveState& state, const Wave& wave, const Inst& inst,
                         const emulator::MemoryEvent& event, uint32_t active);
-  // The class of an address in no live buffer.
+  // The class of an address outside all live buffers.
   FindingClass unmapped_finding(uint64_t address, const char*& address_class) const;
-  // The buffer that `event.pointer` certainly points to, null: not known.
+  // The buffer that `pointer` is certain to point to; null: unknown.
   const emulator::Region* pointed_to(const Wave& wave, uint64_t pointer) const;
   void judge_masked(WaveState& state, const Wave& wave, const Inst& inst,
                     const emulator::MemoryEvent& event, uint32_t masked);
   bool judge_scalar(WaveState& state, const Wave& wave, const Inst& inst,
                     const emulator::ScalarEvent& event);
-  // Return the lanes that are to be performed.
+  // Each returns the lanes that the emulator is to execute.
   uint32_t judge_lds(WaveState& state, const Wave& wave, const Inst& inst,
                      const emulator::MemoryEvent& event);
   uint32_t judge_scratch(WaveState& state, const Wave& wave, const Inst& inst,
                          const emulator::MemoryEvent& event);
-  // Of `active`, the lanes of an atomic that are aligned to its size.
+  // The lanes of `active` whose atomic is aligned to its size.
   uint32_t judge_alignment(WaveState& state, const Wave& wave, const Inst& inst,
                            const emulator::MemoryEvent& event, uint32_t active);
   static void watch_scratch(WaveState& state, const Wave& wave, const Inst& inst,
                             const emulator::MemoryEvent& event);
-  // The class of an access to the heap of malloc; nothing if it stays in a live block.
+  // The class of an access to the device heap; empty if it is within a live block.
   std::optional<FindingClass> heap_finding(uint64_t address, uint64_t bytes,
                                            const char*& address_class) const;
   AddressShadow address_shadow(WaveState& state, const Wave& wave, const Inst& inst) const;
-  // `found` has the class, the lanes of this half, how the address is classified, and what its
-  // class needs beyond.
+  // `found` has the class, the lanes of this half, the address class, and all that its finding
+  // class needs in addition.
   void report(WaveState& state, const Wave& wave, const Inst& inst,
               const emulator::MemoryEvent& event, LaneEvent found);
   void flush(WaveState& low);
 
  protected:
-  // In InstOperands::user, above packed_sources() or the number of a run.
+  // Bit position of the rule in InstOperands::user, above packed_sources() or the index of a run.
   static constexpr unsigned kRuleShift = 27;
   static constexpr uint32_t kUserMask = (1u << kRuleShift) - 1;
-  // Of a branch or a bitwise scalar instruction: whether no source can be undefined.
+  // Whether no source of a branch or bitwise scalar instruction can be undefined.
   bool sources_defined(uint64_t pc) const { return flow_.watch(pc).sources_defined; }
 
  private:
-  static constexpr uint32_t kAddressDefined = 1;  // SMEM: no source of the address can be undefined
+  static constexpr uint32_t kAddressDefined = 1;  // SMEM: no address source can be undefined
 
   emulator::MemoryMap& memory_;
   Sites& sites_;
@@ -176,9 +177,9 @@ class LaneObserver {
   std::array<uint32_t, 3> groups_ = {1, 1, 1};
   std::shared_ptr<const emulator::RegionTable> regions_;
   AddressFlow flow_;
-  // The shadow of SGPRs and constants that waves of the running kernel begin with.
+  // Initial shadow of SGPRs and constants in waves of the running kernel.
   std::array<uint32_t, 256> scalars_ = {};
-  std::vector<uint16_t> changing_;  // the codes whose shadow a wave may change
+  std::vector<uint16_t> changing_;  // operand codes whose shadow a wave may change
   std::vector<AddressFlow::Begun> begun_;
   uint64_t dispatches_ = 0;
   uint64_t scratch_lane_bytes_ = 0;

@@ -1,5 +1,5 @@
-// Memory of an emulated launch beside the recorded buffers: kernel arguments, dispatch packet and
-// queue. All launches share it, one at a time.
+// Memory of an emulated launch other than the recorded buffers: kernel arguments, dispatch packet
+// and queue. All launches share it, one at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace gfxgraph::lanecheck {
 class LaunchFrame {
  public:
   LaunchFrame() = default;
-  // Memory for the kernels of `trace`. `memory` must outlive this.
+  // Allocates memory for the kernels of `trace`. `memory` must outlive this.
   static Result<LaunchFrame> create(const format::Trace& trace, DeviceMemory& memory);
 
-  // Writes arguments and packet of a launch with this index and shape. kUnsupported: hidden
-  // arguments that the emulator cannot provide (arguments.h). Without services a kernel that calls
-  // the host faults.
+  // Writes the arguments and the packet of a launch. kUnsupported: hidden arguments that the
+  // emulator cannot provide (arguments.h). If `services` is null, a kernel that calls the host
+  // faults.
   Result<emulator::Dispatch> fill(uint64_t index, const format::Launch& launch,
                                   const format::Kernel& kernel, const LaunchShape& shape,
                                   const LoadedCode& code, const codeobj::Kernel& found,

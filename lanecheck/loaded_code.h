@@ -1,5 +1,5 @@
-// The trace's code objects in device memory, each where the recorded process had it if a module
-// global tells, else at an address of the check's choice.
+// Loads the trace's code objects into device memory: at the recorded address if a module global
+// reveals it, else at an address of the check's choice.
 #pragma once
 
 #include <cstdint>
@@ -21,30 +21,30 @@ namespace gfxgraph::lanecheck {
 struct LoadedCode {
   std::shared_ptr<const codeobj::CodeObject> object;
   uint64_t load_address = 0;  // of ELF address 0
-  uint64_t end = 0;           // device address behind the last byte
+  uint64_t end = 0;           // device address after the last byte
   bool has_fences = false;    // some kernel orders memory between workgroups
-  // Offsets from load_address of what is defined; borrowed from `object`.
+  // Offsets of defined symbols from load_address; the names are borrowed from `object`.
   std::shared_ptr<const std::map<std::string_view, uint64_t>> symbols;
 
-  // Nothing when the object does not define it.
+  // Device address of a symbol; empty if the object does not define it.
   std::optional<uint64_t> address_of(const std::string& symbol) const;
 };
 
-// Index = code object id - 1. Adds notes for what could not be placed as recorded. An error with an
-// exhausted budget: there was no time or memory.
+// Index of the result: code object id - 1. Adds notes for objects that could not be placed as
+// recorded. If the budget is exhausted after an error, time or memory was insufficient.
 Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemory& memory,
                                           emulator::Engine& engine, Budget& budget,
                                           std::vector<std::string>& notes);
 
-// Where a module global stands now: at its recorded address unless its object had to go elsewhere.
+// The current address of a module global: the recorded one unless its object was placed elsewhere.
 uint64_t global_address(const std::vector<LoadedCode>& loaded,
                         const format::AllocationBegin& global);
 
-// Writes the address of a __managed__ variable where its code object looks for it.
+// Writes the address of a __managed__ variable to the pointer that its code object reads.
 void point_to_managed(const std::vector<LoadedCode>& loaded, const format::AllocationBegin& global,
                       DeviceMemory& memory);
 
-// The code that holds a pc; null when none does.
+// The code that contains a pc; null: none.
 const LoadedCode* find_code(const std::vector<LoadedCode>& loaded, uint64_t pc);
 
 }  // namespace gfxgraph::lanecheck

@@ -1,11 +1,12 @@
-// Which words that look like addresses are pointers: a run of the trace's kernels that follows each
-// recorded word through registers, LDS, scratch and memory to the addresses of accesses.
+// Determines which words that look like addresses are pointers: runs the trace's kernels and
+// follows each recorded word through registers, LDS, scratch and memory to the addresses of
+// accesses.
 //
-// The words are the trace's relocations. A word is *proven* if its upper dword, with offsets added
-// at most, is the upper dword of an address that was accessed, and the address lies in the
-// allocation that the word points to; or if it was compared with, or subtracted from, a proven
-// pointer to that allocation. It is *data* if kernels read it and no address came from it, in a
-// trace of which all launches ran. Docs: docs/check.md, "Proof of pointers".
+// The words are the trace's relocations. A word is *proven* if its upper dword, with nothing but
+// offsets added, is the upper dword of an accessed address within the allocation that the word
+// points to; or if it was compared with, or subtracted from, a proven pointer to that allocation.
+// It is *data* if all launches of the trace ran, kernels read it, and no address was computed from
+// it. See docs/check.md, "Proof of pointers".
 #pragma once
 
 #include <cstdint>
@@ -29,11 +30,11 @@ namespace gfxgraph::lanecheck {
 
 struct ProvenanceReport {
   format::Provenance facts;
-  uint64_t words = 0;  // that the trace relocates, without those of final contents
+  uint64_t words = 0;  // relocations of the trace, except those of final contents
   uint64_t proven = 0, data = 0, unread = 0, unclear = 0;
-  uint64_t compared = 0;  // of the proven ones: by comparison only
-  uint64_t rebased = 0;   // proven, into another allocation than recorded
-  // Of the unclear ones, by reason.
+  uint64_t compared = 0;  // proven words that were only compared
+  uint64_t rebased = 0;   // proven words that point into another allocation than recorded
+  // Number of unclear words, by reason.
   std::map<std::string, uint64_t> reasons;
   struct Example {
     format::WordPlace place;
@@ -41,9 +42,9 @@ struct ProvenanceReport {
     format::AllocationId allocation = 0;
     std::string reason;
   };
-  std::vector<Example> examples;  // of unclear words, the first kMostExamples
+  std::vector<Example> examples;  // the first kMostExamples unclear words
   static constexpr size_t kMostExamples = 20;
-  // All words, if asked for: "proven", "data", "never read", "unclear".
+  // All words, if requested. `verdict`: "proven", "data", "never read" or "unclear".
   struct Listed {
     format::WordPlace place;
     uint64_t offset_bytes = 0;
@@ -51,17 +52,18 @@ struct ProvenanceReport {
     const char* verdict = "";
   };
   std::vector<Listed> list;
-  // Instructions that accessed recorded memory at an address that came from no recorded word.
+  // Instructions that accessed recorded memory at an address not computed from a recorded word.
   uint64_t untraced_instructions = 0;
   uint64_t launches = 0, failed_launches = 0;
   uint64_t wave_instructions = 0;
-  std::string failure;  // of the first failed launch
-  std::string stopped;  // the budget that is spent; empty: none
-  // No word is ambiguous any more: all launches ran, and each word that was read is proven or data.
+  std::string failure;  // reason of the first failed launch
+  std::string stopped;  // the exhausted limit; empty: none
+  // No word is ambiguous: all launches ran, and each word that was read is proven or data.
   bool settled() const { return failed_launches == 0 && stopped.empty() && unclear == 0; }
 };
 
-// What follows words while kernels run, and what events other than launches do to them. One thread.
+// Follows words while kernels run, and applies other events to them. Not thread-safe. `budget` must
+// outlive this.
 class Provenance {
  public:
   explicit Provenance(Budget& budget) : memory_(tags_, budget), budget_(budget) {}
@@ -69,52 +71,55 @@ class Provenance {
   Tags& tags() { return tags_; }
   TagMemory& memory() { return memory_; }
 
-  // ---- events of the trace, after they were carried out ----
+  // ---- events of the trace, after their execution ----
   void next_event(uint64_t sequence) { place_ = {sequence, 0, 0, format::WordPart::kArguments}; }
   void next_node(format::GraphId graph, uint32_t node) {
     place_ = {0, graph, node, format::WordPart::kArguments};
   }
   void apply(const format::AllocationBegin& action);
-  void apply(const format::AllocationEnd& action);  // before it is carried out
+  void apply(const format::AllocationEnd& action);  // before its execution
   void apply(const format::HostWrite& action);
   void apply(const format::Copy& action);
   void apply(const format::Memset& action);
-  // The arguments stand at `address`.
+  // The kernel arguments are at `address`.
   void launch(const format::Launch& action, uint64_t address);
 
   // ---- what kernels do ----
   void read(Tag tag) {
     if (Tags::is_single(tag)) words_[Tags::word_of(tag)].read = true;
   }
-  // An access at `address`, whose base has these tags.
+  // An access at `address`, whose base has these tags in its upper and lower dword.
   void reach(Tag high, Tag low, uint64_t address) {
     if (!is_proven(high)) judge(high, low, address);
   }
-  // Of one word, and reach() has nothing to learn from an access.
+  // The tag is that of one proven word, so reach() learns nothing from another access.
   bool is_proven(Tag high) const {
     return high != 0 && Tags::is_single(high) && words_[Tags::word_of(high)].proven;
   }
+  // An access whose base has no tag.
   void untraced(uint64_t address, uint64_t pc);
+  // A jump to an address whose upper dword has this tag.
   void jump(Tag high);
-  // Two values that are compared, or subtracted from each other: of each the tags and values of the
-  // halves that the relation has; of kLoose the tag of one of them, in `low`.
+  // One of two values that are compared or subtracted: the tags and values of the halves that the
+  // relation covers; for kLoose only one tag, in `low`.
   struct Side {
     Tag high = 0, low = 0;
     uint32_t high_value = 0, low_value = 0;
   };
   void relate(TagRelation relation, const Side& a, const Side& b);
-  // The upper half of a sum is from -16 to 15: words with this tag were subtracted from each other.
-  // Compilers add a few bits there that a shift to the right takes away again.
+  // The upper half of a sum is between -16 and 15, so the words of this tag were subtracted from
+  // each other. Compilers add a few bits there that a later right shift removes.
   void cancel(Tag tag) {
     if (!Tags::is_single(tag)) relate_cancelled(tag);
   }
-  // No upper dword of an address: what such a value was computed from does not matter any more.
+  // The value cannot be the upper dword of an address, so it no longer needs a tag.
   static bool ends(uint32_t value) { return value == 0 || value == ~0U; }
-  // A tag of what holds `value`, where that tells more.
+  // A more precise tag for a dword that holds `value`, if possible.
   Tag narrow(Tag tag, uint32_t value);
 
   // ---- the result ----
-  // `list`: with a list of all words.
+
+  // Fills in `report`. `list`: including the list of all words.
   void finish(ProvenanceReport& report, bool list);
 
  private:
@@ -123,10 +128,10 @@ class Provenance {
     uint64_t offset = 0;
     uint32_t place = 0;
     format::AllocationId allocation = 0;
-    format::AllocationId target = 0;  // proven: where it leads
+    format::AllocationId target = 0;  // proven: the allocation that it points to
     bool typed = false, outside = false, code = false;
     bool read = false, proven = false, reached = false, elsewhere = false;
-    bool compared = false;  // with a proven pointer to the same allocation
+    bool compared = false;  // related to a proven pointer to the same allocation
     bool pointer() const { return proven || compared; }
   };
   struct Range {
@@ -137,7 +142,7 @@ class Provenance {
     uint64_t bytes = 0;
     bool code = false;
   };
-  // A relocation of final contents: what it is, the words tell that it was made from.
+  // A relocation of final contents; its verdict follows from the words that it was computed from.
   struct Final {
     uint32_t place = 0;
     uint64_t offset = 0;
@@ -153,12 +158,12 @@ class Provenance {
   const Allocation* find(uint64_t address, uint64_t* start = nullptr) const;
   void judge(Tag high, Tag low, uint64_t address);
   void prove(Word& word, format::AllocationId target);
-  // Of a value that is a recorded word with an offset added at most, and that points into or right
-  // behind its allocation: that word; 0: it is not one.
+  // The recorded word that a value is, perhaps with an offset added, if it points into or just past
+  // its allocation; 0: none.
   uint32_t word_of(TagRelation relation, const Side& side) const;
   void relate(uint32_t a, uint32_t b, bool whole);
   void relate_cancelled(Tag tag);
-  // Fills in Word::compared. Returns the words that stay unclear for what they are compared with.
+  // Sets Word::compared. Returns, by word, why its comparisons leave it unclear; null: they do not.
   std::vector<const char*> settle_relations();
   const char* reason_of(const Word& word, const char* related, bool all_ran) const;
 
@@ -167,19 +172,19 @@ class Provenance {
   Budget& budget_;
   format::WordPlace place_;
   std::vector<format::WordPlace> places_;
-  // Of arguments of graph nodes, which run many times.
+  // Words of the arguments of graph nodes, which run many times.
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> node_words_;
   std::vector<Word> words_ = std::vector<Word>(1);
   std::vector<Final> finals_;
   std::map<uint64_t, Allocation> live_;
-  std::unordered_map<format::AllocationId, Range> ranges_;  // of all that were there
-  // Words whose values were compared or subtracted: whether both as whole addresses.
+  std::unordered_map<format::AllocationId, Range> ranges_;  // of all allocations so far
+  // Pairs of words whose values were compared or subtracted; true: as whole addresses.
   std::map<std::pair<uint32_t, uint32_t>, bool> related_;
   std::set<uint64_t> untraced_;  // pcs
   bool lost_ = false;
 };
 
-// Runs the whole trace. Errors: as check_trace().
+// Executes the whole trace. Errors: as check_trace(). `list`: fill in ProvenanceReport::list.
 Result<ProvenanceReport> prove_pointers(const format::Trace& trace, const BudgetLimits& limits,
                                         bool list = false, const LaunchProgress& progress = {});
 

@@ -1,5 +1,5 @@
 // Follows the tags of recorded words (provenance.h) through the registers, LDS and scratch of
-// waves. One thread.
+// waves. For engines with one thread.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +19,21 @@
 namespace gfxgraph::lanecheck {
 
 struct ProvenanceWave {
-  static constexpr unsigned kMost = 16;  // dwords of a load
+  static constexpr unsigned kMost = 16;  // most dwords of a load
   RegisterTags registers;
-  // What the instruction that runs loads.
+  // Tags of the dwords that the current instruction loads.
   Tag loaded[kMost][emulator::kLanes];
   std::array<uint32_t, kMost> loaded_lanes;
   unsigned dwords = 0;
   unsigned events = 0;
-  bool pending = false;  // there is a tag
-  // kCrossLane: the source before.
+  bool pending = false;  // `loaded` has a tag
+  // kCrossLane: the source before the instruction.
   Tag kept[emulator::kLanes];
   uint32_t kept_values[emulator::kLanes];
   bool kept_any = false;
-  bool touches = false;  // a source or destination of the instruction that runs had a tag
-  std::vector<Tag>* lds = nullptr;  // of the workgroup; null: it has none
-  std::vector<Tag> scratch;         // empty: nothing was stored
+  bool touches = false;             // a source or destination of the current instruction has a tag
+  std::vector<Tag>* lds = nullptr;  // the workgroup's; null: it has no LDS
+  std::vector<Tag> scratch;         // empty: no tag was stored
 };
 
 class ProvenanceObserver {
@@ -47,16 +47,16 @@ class ProvenanceObserver {
   using Inst = emulator::Inst;
   using Wave = emulator::Wave;
 
-  // Either may be null.
+  // Either may be null; both must outlive this.
   ProvenanceObserver(Provenance* words, DataOrder* order) : words_(words), order_(order) {}
 
-  // ---- hooks (emulator/observer.h) ----
+  // ---- hooks (emulator/engine/observer.h) ----
   void decoded(const Inst& inst, emulator::InstOperands& operands);
   void dispatch_begin(const emulator::DispatchInfo&) { lds_.clear(); }
   void dispatch_end() {}
   void wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info);
   void wave_end(WaveState& state, const Wave& wave);
-  // Each rule for few operands, and for any.
+  // Each rule, with few operands and with any number.
   static constexpr unsigned kHookKinds = 2 * kTagRules;
   static unsigned hook_kind(const emulator::InstOperands& operands) {
     return operands.user >> kKindShift;
@@ -78,37 +78,38 @@ class ProvenanceObserver {
   static void before_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
   void after_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
 
-  // In InstOperands::user: twice the rule, and whether the instruction has few operands. Their
-  // dwords are then listed one by one, up to these counts.
+  // In InstOperands::user: twice the rule, plus 1 if the instruction has few operands. The dwords
+  // of these are then listed one by one, up to the counts below.
   static constexpr unsigned kKindShift = 27;
   static constexpr unsigned kFewSources = 4;
   static constexpr unsigned kFewDests = 2;
-  // The sources of kCombine that are strong, by number.
+  // kCombine: mask of the strong sources.
   static constexpr uint32_t kStrong = 7;
-  // And the TagRelation of the first two sources.
+  // kCombine: the TagRelation of the first two sources.
   static constexpr unsigned kRelationShift = 3;
   static constexpr uint32_t kRelations = 7;
-  // kCombine: an instruction on dwords, lane by lane if it is a vector one, with few operands; and
-  // that its third source is one.
+  // kCombine: the instruction has few operands, all dwords, and if it is a vector instruction works
+  // lane by lane; and: it has a third source.
   static constexpr uint32_t kPlain = 1 << 6;
   static constexpr uint32_t kThirdSource = 1 << 7;
-  // kVectorMemory: the upper dword of the address that comes from a pointer.
+  // kVectorMemory: operand code of the upper dword of the address's pointer.
   static constexpr unsigned kBaseShift = 6;
   static constexpr uint32_t kBases = 1023;
 
  private:
-  // A sum, or the like, of one tagged source that stays what it is: the usual case.
+  // Fast path for the usual case: a result such as a sum, with at most one tagged source, whose tag
+  // it keeps.
   GFXGRAPH_INLINE static bool keeps_one(WaveState& state, const Wave& wave, const Inst& inst);
-  // A result whose only tag stays: the usual case.
+  // Fast path for the usual case: the result keeps its only tag.
   GFXGRAPH_INLINE static bool stays_tagged(const WaveState& state, const Wave& wave,
                                            const Inst& inst);
-  // An access by a proven pointer, or in the workgroup or wave, of memory and values without tags:
-  // the usual case.
+  // Fast path for the usual case: an access through a proven pointer, or to LDS or scratch, where
+  // neither memory nor values have tags.
   GFXGRAPH_INLINE bool moves_no_tags(WaveState& state, const Wave& wave, const Inst& inst,
                                      const emulator::MemoryEvent& event) const;
   void follow(WaveState& state, const Wave& wave, const Inst& inst,
               const emulator::MemoryEvent& event);
-  // With a tag in a source or result.
+  // For instructions with a tag in a source or result.
   void before_tagged(TagRule rule, WaveState& state, const Wave& wave, const Inst& inst);
   void after_tagged(TagRule rule, WaveState& state, const Wave& wave, const Inst& inst);
   void clear_dests(WaveState& state, const Wave& wave, const Inst& inst);
@@ -125,7 +126,7 @@ class ProvenanceObserver {
             const emulator::MemoryEvent& event, uint32_t lanes);
   void store(WaveState& state, const Wave& wave, const Inst& inst,
              const emulator::MemoryEvent& event, uint32_t lanes);
-  // Quick: false if it is not certain.
+  // Fast: false if not certain.
   bool has_no_tags(WaveState& state, const emulator::MemoryEvent& event, uint32_t lanes);
   Tag tag_at(WaveState& state, const Wave& wave, const emulator::MemoryEvent& event, unsigned lane,
              unsigned dword);
@@ -139,7 +140,7 @@ class ProvenanceObserver {
   std::unordered_map<const emulator::Workgroup*, Lds> lds_;
 };
 
-// Whether a result has a tag.
+// Whether a destination has a tag.
 template <bool kFew>
 GFXGRAPH_INLINE bool any_dest_tagged(const RegisterTags& registers,
                                      const emulator::InstOperands& operands) {
@@ -182,7 +183,7 @@ GFXGRAPH_INLINE void ProvenanceObserver::before(WaveState& state, const Wave& wa
   } else if constexpr (rule == TagRule::kRelative) {
     before_tagged(rule, state, wave, inst);
   } else if constexpr (rule == TagRule::kClear) {
-    // What its results held before; the usual case.
+    // Clears old tags of the destinations; usually there are none.
     if (any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst))) [[unlikely]]
       before_tagged(rule, state, wave, inst);
   } else {
@@ -291,7 +292,7 @@ GFXGRAPH_INLINE bool ProvenanceObserver::moves_no_tags(WaveState& state, const W
     return false;
   const uint64_t first = event.address[static_cast<unsigned>(std::countr_zero(lanes))];
   const unsigned last_byte = event.access_bytes - 1U;
-  uint64_t differ = 0;  // bits of addresses
+  uint64_t differ = 0;  // address bits in which lanes differ
   for (unsigned l = 0; l < emulator::kLanes; ++l) {
     const auto active =
         static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(wave.exec_mask.lane[l])));

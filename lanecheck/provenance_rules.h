@@ -1,5 +1,4 @@
-// What instructions do to the tags of recorded words (provenance_observer.h); decided when they are
-// decoded.
+// Classifies what instructions do to the tags of recorded words (provenance_observer.h).
 #pragma once
 
 #include <cstdint>
@@ -8,11 +7,11 @@
 
 namespace gfxgraph::lanecheck {
 
-// What an instruction does to tags; chosen when it is decoded.
+// What an instruction does to tags; chosen when the instruction is decoded.
 enum class TagRule : uint32_t {
-  kClear,         // its results are no part of an address
-  kCombine,       // results come from all sources; which ones stay what they are: kStrong bits
-  kMove,          // the first source's dwords
+  kClear,         // results are not part of an address
+  kCombine,       // results come from all sources; kStrong bits: those that remain strong
+  kMove,          // copies the first source's dwords
   kSelect,        // v_cndmask
   kScalarSelect,  // s_cselect
   kConditional,   // s_cmov
@@ -20,9 +19,9 @@ enum class TagRule : uint32_t {
   kWriteLane,
   kCrossLane,  // lanes read other lanes
   kSwap,
-  kRelative,  // registers that M0 chooses
+  kRelative,  // registers indexed by M0
   kCompare,
-  kJump,  // through a register
+  kJump,  // to an address in registers
   kVectorMemory,
   kScalarLoad,
 };
@@ -30,23 +29,23 @@ inline constexpr unsigned kTagRules = static_cast<unsigned>(TagRule::kScalarLoad
 
 TagRule tag_rule_of(const emulator::Inst& inst);
 
-// kCombine: the sources of which a result keeps the address, by number: bits 0 to 2.
+// kCombine: mask (bits 0 to 2) of the sources whose address the result keeps.
 uint32_t strong_sources(const emulator::Inst& inst);
 
-// What two sources say of each other that are compared or subtracted.
+// How an instruction relates two sources that it compares or subtracts.
 enum class TagRelation : uint8_t {
   kNone,
-  kLoose,  // parts of them, or bit by bit
-  kLower,  // dwords, which may be the lower halves of addresses
-  kUpper,  // the upper halves, behind a subtraction of the lower ones
+  kLoose,  // parts of them, or bitwise
+  kLower,  // dwords that may be the lower halves of addresses
+  kUpper,  // the upper halves, after a subtraction of the lower ones
   kWhole,  // both halves
-  kSum,    // upper halves, of which one may be negated: a difference where the result is small
+  kSum,    // a sum of upper halves, one perhaps negated: a difference if the result is small
 };
 TagRelation relation_of(const emulator::Inst& inst);
 
-// The third source is a carry.
+// Whether the third source is a carry.
 bool has_carry_in(emulator::Op op);
-// An atomic that replaces the whole value.
+// Whether it is an atomic that replaces the whole value.
 bool replaces(emulator::Op op);
 
 }  // namespace gfxgraph::lanecheck

@@ -1,7 +1,9 @@
-// Which recorded words a dword comes from: shadow values of the pointer proof (provenance.h).
+// Tags: the shadow values of the pointer proof (provenance.h), which name the recorded words that a
+// dword comes from.
 //
-// A tag names a set of halves of recorded words. A half is *strong* where the dword is it, perhaps
-// with an offset added or with bits masked, and *weak* where it was computed from it otherwise.
+// A tag names a set of halves of recorded words. A half is *strong* if the dword is that half,
+// perhaps with an offset added or bits masked, and *weak* if it was computed from it in another
+// way.
 #pragma once
 
 #include <cstddef>
@@ -15,39 +17,41 @@ namespace gfxgraph::lanecheck {
 // 0: none.
 using Tag = uint32_t;
 
-// One thread.
+// Not thread-safe.
 class Tags {
  public:
   static constexpr Tag kWeak = 1U << 30;
   static constexpr uint32_t kMostWords = (1U << 29) - 1;
 
-  // The lower (0) or upper (1) dword of a word, which are numbered from 1.
+  // The element for the lower (0) or upper (1) dword of a word. Words are numbered from 1.
   static constexpr Tag of(uint32_t word, unsigned half) { return word << 1 | half; }
   static constexpr uint32_t word_of(Tag element) { return (element & (kWeak - 1)) >> 1; }
   static constexpr unsigned half_of(Tag element) { return element & 1; }
   static constexpr bool is_weak(Tag element) { return (element & kWeak) != 0; }
-  // Of one half; other tags are sets.
+  // Whether the tag names one half; other tags are sets.
   static constexpr bool is_single(Tag tag) { return tag < kNode; }
 
+  // The union of two sets.
   Tag unite(Tag a, Tag b) {
     if (a == b || b == 0) return a;
     if (a == 0) return b;
     return join(a, b);
   }
+  // The same set, with all elements weak.
   Tag weaken(Tag tag) {
     if (tag == 0) return 0;
     return is_single(tag) ? tag | kWeak : join(tag, kWeakened);
   }
 
-  // The elements of a tag; false, and some of them, if there are more than kMostElements.
+  // The elements of a tag. False, with only some of them, if there are more than kMostElements.
   static constexpr unsigned kMostElements = 16;
   struct Elements {
     Tag element[kMostElements];
     unsigned count = 0;
   };
   bool elements(Tag tag, Elements& out) const;
-  // Calls visit(word) for the words of all elements that no call has visited as part of the same
-  // set.
+  // Calls visit(word) for the word of every element, except those of sets that an earlier call
+  // visited.
   template <typename Visit>
   void visit_once(Tag tag, const Visit& visit) {
     std::vector<Tag> open = {tag};
@@ -66,8 +70,8 @@ class Tags {
       open.push_back(node.b);
     }
   }
-  // Returns a function that says whether `holds(word)` is true of all words that a tag names,
-  // however many. It knows the tags that were made up to now.
+  // Returns a function that tests whether holds(word) is true for all words of a tag, of any
+  // number. It is valid for tags made before this call.
   template <typename Holds>
   auto all_of(Holds holds) const {
     std::vector<bool> sets(nodes_.size());
@@ -76,12 +80,12 @@ class Tags {
       return is_single(tag) ? static_cast<bool>(holds(word_of(tag)))
                             : static_cast<bool>(known[tag & ~kNode]);
     };
-    // Sets are made of older ones.
+    // Sets consist of older sets.
     for (size_t n = 0; n < sets.size(); ++n)
       sets[n] = of(sets, nodes_[n].a) && of(sets, nodes_[n].b);
     return [of, sets = std::move(sets)](Tag tag) { return of(sets, tag); };
   }
-  // Some set was not followed, for lack of room.
+  // Some set was dropped, because there were too many.
   bool lost() const { return lost_; }
 
  private:

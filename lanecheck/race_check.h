@@ -1,9 +1,10 @@
-// Hazards between waves: two accesses to the same bytes, one of them a write, that nothing orders.
+// Finds data races between waves: two unordered accesses to the same bytes, at least one a write.
 //
-// Happens-before by vector clocks: a wave's clock advances at barriers and fences; each wave knows
-// up to which clock of the others it follows. Barriers order a workgroup, grid barriers a launch;
-// an atomic that reads what another wave wrote behind a fence orders the two (docs/check.md,
-// "Hazards"). Not thread-safe: the engine runs with one thread.
+// Happens-before with vector clocks: a wave's clock advances at barriers and fences, and each wave
+// keeps, for every other wave, the clock that is ordered before it. Barriers order the waves of a
+// workgroup, grid barriers those of a launch. An atomic that reads a value that another wave wrote
+// after a fence orders the two (docs/check.md, "Hazards"). Not thread-safe: the engine must use one
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +26,13 @@
 
 namespace gfxgraph::lanecheck {
 
-// Clocks of waves of other workgroups, sorted by wave. Shared and never changed.
+// Clocks of waves of other workgroups, sorted by wave. Shared and immutable.
 using ForeignClocks = std::vector<std::pair<uint64_t, uint32_t>>;
 using SharedClocks = std::shared_ptr<const ForeignClocks>;
 
 inline constexpr unsigned kMostGroupWaves = 32;
 
-// A read of LDS by up to 32 lanes, of whole dwords.
+// A read of whole LDS dwords by up to 32 lanes.
 struct LdsRead {
   uint16_t address[emulator::kLanes];
   uint64_t mine;
@@ -42,30 +43,30 @@ struct LdsRead {
 struct RaceGroup {
   struct Wave {
     uint32_t clock = 1;
-    uint32_t fence = 0;        // clock of the last fence, 0: none
-    bool touched = false;      // accessed something since the clock advanced
-    bool learned = true;       // follows more than at the last fence
-    bool after_fence = false;  // has stored nothing since the last fence
-    bool arrived = false;      // at a barrier
+    uint32_t fence = 0;        // clock of the last fence; 0: none
+    bool touched = false;      // accessed memory since the clock advanced
+    bool learned = true;       // follows more waves or clocks than at the last fence
+    bool after_fence = false;  // no stores since the last fence
+    bool arrived = false;      // is at a barrier
     bool ended = false;
-    std::array<uint32_t, kMostGroupWaves> seen = {};  // up to which clock of each wave it follows
+    std::array<uint32_t, kMostGroupWaves> seen = {};  // per wave: the clock ordered before this
     std::array<uint32_t, kMostGroupWaves> seen_at_fence = {};
     SharedClocks foreign;
-    SharedClocks at_fence;  // all that it followed there, and itself; only if sync_ is followed
+    SharedClocks at_fence;  // its clock and all that it followed at the fence; only if syncs_
   };
   uint64_t first_wave = 0;
-  uint64_t number = 0;  // linear
+  uint64_t number = 0;  // linear workgroup number
   uint32_t waves = 0;
   uint32_t live = 0;
   uint32_t arrived = 0;
   std::array<Wave, kMostGroupWaves> wave;
-  std::vector<uint64_t> lds;  // the five stamps of its dwords
+  std::vector<uint64_t> lds;  // five stamps per dword
   uint32_t lds_dwords = 0;
-  // Touched since the last barrier: what comes before it is forgotten there.
+  // Dwords accessed since the last barrier, which discards older accesses.
   size_t lds_from = SIZE_MAX, lds_to = 0;
   bool lds_atomics = false;
-  // Reads since the last barrier that the stamps lack: nobody has written since then. A barrier
-  // forgets them; a write, or a read of another form, moves them to the stamps.
+  // Reads since the last barrier that are not in the stamps, while nothing has been written. A
+  // barrier discards them; a write, or a read of another form, moves them to the stamps.
   static constexpr size_t kMostReads = 2048;
   std::unique_ptr<LdsRead[]> reads;
   size_t read_count = 0;
@@ -81,9 +82,9 @@ struct RaceGroup {
   }
 };
 
-// Of a wave, in the observer's WaveState.
+// The race check's part of the observer's WaveState.
 struct RaceWave {
-  RaceGroup* group = nullptr;  // null: nothing is recorded
+  RaceGroup* group = nullptr;  // null: accesses are not recorded
   uint32_t index = 0;
   uint64_t id = 0;
 };
@@ -99,59 +100,60 @@ class RaceCheck {
       places_[place_of(part)] = {.key = key_of(part), .write = part != Part::kCopyRead};
   }
 
-  // A launch, copy or memset, as order_work() counts and orders it.
+  // A launch, copy or memset, numbered and ordered by order_work().
   struct Work {
     uint64_t number = 0;
-    uint64_t event = 0;               // of the trace
-    std::vector<uint64_t> unordered;  // earlier work that it does not follow
-    bool forget = false;              // it follows everything, and all later work follows it
-    bool reaches_host = false;        // a launch that may tell the host something
+    uint64_t event = 0;               // event of the trace
+    std::vector<uint64_t> unordered;  // earlier work that it is unordered with
+    bool forget = false;              // ordered after all earlier work and before all later work
+    bool reaches_host = false;        // a launch that can signal to the host
   };
-  // Of the next dispatch.
+  // Call before each dispatch. `syncs`: the kernel has fences across workgroups.
   void next_launch(uint64_t launch, uint32_t kernel, bool syncs, Work work);
 
-  // A copy or memset, and then its rows of bytes (race_transfers.cpp).
+  // Begins a copy or memset; then call transfer() for each row of bytes (race_transfers.cpp).
   enum class Part : uint8_t { kCopyRead, kCopyWrite, kMemset };
   void next_transfer(Work work);
   void transfer(Part part, uint64_t address, uint64_t bytes);
-  // The program changes memory to `bytes`, which holds `now`, before it knows that these launches
-  // have ended. `in_doubt`: or kernels did.
+  // The program changed memory from `now` to `bytes` before it knew that `launches` had finished.
+  // `in_doubt`: kernels may have made the change.
   void host_write(uint64_t event, uint64_t address, std::span<const std::byte> now,
                   std::span<const std::byte> bytes, bool in_doubt,
                   const std::vector<uint64_t>& launches);
-  // Memory begins: earlier accesses at its addresses were to other memory.
+  // Call for a new allocation: earlier accesses to its addresses were to other memory.
   void begin_memory(uint64_t address, uint64_t bytes) { shadow_.forget(address, bytes); }
-  // Whether the last of these calls found something.
+  // Whether the last transfer or host write was part of a data race.
   bool found() const { return found_; }
   void dispatch_begin(const emulator::DispatchInfo& info);
   void wave_begin(RaceWave& me, const Wave& wave, const emulator::WaveInfo& info);
   void wave_end(RaceWave& me, const Wave& wave);
 
-  // Whether an instruction orders something: hook() is to be called after it.
+  // Whether an instruction orders accesses; then call hook() after it.
   static bool orders(const Inst& inst);
   void hook(RaceWave& me, const Wave& wave, const Inst& inst);
 
   GFXGRAPH_INLINE void access(RaceWave& me, const Wave& wave, const Inst& inst,
                               const emulator::MemoryEvent& event, uint32_t lanes);
-  // The same of a row of all lanes in global memory. False: access() is to be called.
+  // The same for one dword per lane of a full wave, consecutive in global memory. False: call
+  // access().
   GFXGRAPH_INLINE bool row(RaceWave& me, const Inst& inst, emulator::AccessKind kind,
                            uint64_t address);
   void scalar_load(RaceWave& me, const Wave& wave, const Inst& inst, uint64_t address,
                    uint32_t bytes);
 
-  // Once each: what limits the check.
+  // Limitations of the check in this run, each once.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   // ---- instructions ----
   enum class Kind : uint8_t {
     kPlain,
-    kStoreAfterFence,  // the first one: perhaps an atomic store
-    kSyncLoad,  // with GLC and DLC: volatile or atomic; or what a compare-and-swap begins with
+    kStoreAfterFence,  // first store after a fence: perhaps an atomic store
+    kSyncLoad,  // GLC and DLC set: volatile or atomic; or the load before a compare-and-swap loop
     kAtomic,
   };
   struct Place {
-    uint64_t key = 0;  // pc, and 1 for kStoreAfterFence; 0: free
+    uint64_t key = 0;  // pc, plus 1 for kStoreAfterFence; 0: unused
     Kind kind = Kind::kPlain;
     bool write = false;
     emulator::Op op = emulator::Op{0};
@@ -166,15 +168,16 @@ class RaceCheck {
   bool begins_compare_loop(const Inst& inst) const;
 
   // ---- cells ----
-  // True: all of them are recorded, and none was a hazard. False: nothing was done.
-  // `dead`: stamps below are of accesses that come before.
+
+  // True: all accesses are recorded, and none is a hazard. False: nothing was done. `dead`: smaller
+  // stamps belong to earlier, ordered accesses.
   template <bool kWrite>
   GFXGRAPH_INLINE static bool whole_row(RaceCells cells, size_t first, size_t count, uint64_t mine,
                                         uint64_t dead);
   GFXGRAPH_INLINE static bool lds_row(RaceGroup& group, uint64_t address, uint32_t bytes,
                                       bool write, uint64_t mine);
   GFXGRAPH_INLINE bool global_row(uint64_t address, uint32_t bytes, bool write, uint64_t mine);
-  // False: the read is to be recorded in the stamps.
+  // False: record the read in the stamps.
   GFXGRAPH_INLINE bool log_read(RaceGroup& group, const Wave& wave,
                                 const emulator::MemoryEvent& event, uint32_t lanes, uint64_t mine);
   static void make_room_for_reads(RaceGroup& group);
@@ -189,7 +192,7 @@ class RaceCheck {
     bool write;
     bool lds;
     uint64_t mine;
-    // Hazards: by class, the lanes; of the first one the other access.
+    // Hazards by class: the lanes; and for the first lane, the other access and the address.
     std::array<uint32_t, kLaunchClasses> lanes = {};
     std::array<uint64_t, kLaunchClasses> other = {};
     std::array<uint64_t, kLaunchClasses> address = {};
@@ -227,24 +230,24 @@ class RaceCheck {
 
   uint64_t launch_ = 0;
   uint32_t kernel_ = 0;
-  bool on_ = false;  // of this launch
-  // Of this launch's kernel: it has fences across workgroups, and their order is followed.
+  bool on_ = false;  // accesses of this launch are recorded
+  // This launch's kernel has fences across workgroups, so their order is tracked.
   bool syncs_ = false;
-  bool log_reads_ = true;  // no group of this launch had to move logged reads to the stamps
+  bool log_reads_ = true;  // no workgroup of this launch had to move logged reads to the stamps
   std::array<uint64_t, 3> group_count_ = {1, 1, 1};
   uint64_t kernarg_ = 0;
   uint32_t group_waves_ = 1;
   uint64_t next_wave_ = 1;   // of the launch after this one
   uint64_t first_wave_ = 1;  // of this launch
-  // Stamps below are of accesses that come before the whole launch.
+  // Smaller stamps belong to accesses ordered before the whole launch.
   uint64_t dead_ = uint64_t{1} << stamp::kWaveShift;
-  // Launches, copies and memsets since the stamps began.
+  // The launches, copies and memsets whose stamps are in use.
   struct Done {
     uint64_t first_wave = 0;
     uint64_t work = 0;
     uint64_t event = 0;
-    uint64_t launch = 0;  // transfers: the launch before
-    uint32_t kernel = 0;  // 0: none, a transfer
+    uint64_t launch = 0;  // transfers: the previous launch
+    uint32_t kernel = 0;  // 0: a transfer
     uint32_t group_waves = 1;
     std::array<uint64_t, 3> group_count = {1, 1, 1};
   };
@@ -261,22 +264,22 @@ class RaceCheck {
   static bool of_transfer(const Place& place) {
     return place.key != 0 && place.key <= key_of(Part::kMemset);
   }
-  // Their places come first; no instruction has the same key.
+  // The places of transfers come first; no instruction has their keys.
   static constexpr uint32_t kTransferPlaces = 3;
   static constexpr uint32_t place_of(Part part) { return static_cast<uint32_t>(part); }
   void transfer_dword(Part part, uint64_t address, uint64_t mask, uint64_t mine);
   LaneEvent event_of(const Done& done, uint64_t stamped, uint64_t address) const;
   void report_transfer(Part part, uint64_t address, uint64_t other);
   std::vector<std::pair<uint64_t, uint32_t>> reported_;  // first wave and place, of this transfer
-  // Launches that may have told the host something, by number of work: it has read a word that they
-  // wrote by an atomic or beside a fence.
+  // Launches that may have signalled to the host, by work number: they used a global atomic, or a
+  // fence.
   void tell_host() {
     if (!work_.reaches_host || !on_) return;
     if (told_host_.empty() || told_host_.back() != work_.number) told_host_.push_back(work_.number);
   }
   std::vector<uint64_t> told_host_;
-  std::unordered_map<uint64_t, SharedClocks> atomics_;  // by address: what their writers followed
-  SharedClocks grid_;                                   // of those that arrived at a grid barrier
+  std::unordered_map<uint64_t, SharedClocks> atomics_;  // by address: clocks of the writers
+  SharedClocks grid_;                                   // of the waves at a grid barrier
   struct Fence {
     uint32_t clock;
     SharedClocks clocks;
@@ -312,7 +315,8 @@ GFXGRAPH_INLINE bool RaceCheck::whole_row(RaceCells cells, size_t first, size_t 
       read[n] = mine;
     }
   };
-  // A word that many lanes read. Loops of vectors take longer to begin and to end than this.
+  // A dword that many lanes read. For this, a vector loop's prologue and epilogue would take
+  // longer.
   const bool few = count <= 2;
   uint64_t bad = 0;
   if (few)
@@ -438,7 +442,7 @@ GFXGRAPH_INLINE void RaceCheck::access(RaceWave& me, const Wave& wave, const Ins
     if (me.group->read_count != 0) [[unlikely]]
       record_reads(*me.group);
   }
-  // Lanes that go on where the one before ends, or repeat it.
+  // Lanes whose access directly follows that of the previous lane, or repeats it.
   uint32_t next = 0, same = 0, low = 0;
   for (unsigned l = 1; l < emulator::kLanes; ++l) {
     next |= static_cast<uint32_t>(address[l] == address[l - 1] + bytes) << l;
@@ -455,7 +459,7 @@ GFXGRAPH_INLINE void RaceCheck::access(RaceWave& me, const Wave& wave, const Ins
     uint32_t rest = write ? lanes : lanes & ~(same & lanes << 1);
     while (simple && rest != 0) {
       const auto first = static_cast<unsigned>(std::countr_zero(rest));
-      // The lane, and those behind it that go on.
+      // The lane and the consecutive ones after it.
       const uint32_t more = first == 31 ? 0 : (next & rest) >> (first + 1);
       const auto count = 1 + static_cast<unsigned>(std::countr_one(more));
       simple = lds ? lds_row(*me.group, address[first], count * bytes, write, mine)

@@ -1,4 +1,4 @@
-// Tells the race check of copies, memsets and writes of the host, numbered as order_work() counts.
+// Passes copies, memsets and host writes to the race check, numbered as in order_work().
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ namespace gfxgraph::lanecheck {
 
 class RaceEvents {
  public:
-  // All must outlive this.
+  // All arguments must outlive this.
   RaceEvents(const format::Trace& trace, RaceCheck& check, DeviceMemory& memory, Budget& budget)
       : trace_(trace), check_(check), memory_(memory), budget_(budget), order_(order_work(trace)) {}
 
   const WorkOrder& order() const { return order_; }
-  // The next work, of this event.
+  // The next work, which belongs to this event.
   RaceCheck::Work next_work(uint64_t event);
 
-  // A variable of a module: where it stands now.
+  // `begin` of a module variable has its current address.
   void apply(const format::AllocationBegin& begin) {
     addresses_[begin.id] = begin.recorded_address;
     check_.begin_memory(begin.recorded_address, begin.size_bytes);
   }
-  // Whether something was found. Errors: the budget is exhausted.
+  // Each returns whether it found a data race. Errors: the budget is exhausted.
   Result<bool> apply(const format::Copy& copy, uint64_t event);
   Result<bool> apply(const format::Memset& memset, uint64_t event);
-  // Before it is carried out.
+  // Call before the write is executed.
   Result<bool> apply(const format::HostWrite& write, uint64_t event);
 
  private:
@@ -40,7 +40,7 @@ class RaceEvents {
   };
   Result<void> transfer(RaceCheck::Part part, format::AllocationId id, uint64_t offset,
                         const Box& box);
-  // False: nothing can be a hazard of it.
+  // False: the transfer cannot be part of a data race.
   bool begin_transfer(uint64_t event);
 
   const format::Trace& trace_;

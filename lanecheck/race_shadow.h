@@ -1,4 +1,5 @@
-// Who touched which bytes last, for the race check: cells of three stamps, five where atomics are.
+// The last accesses to each dword, for the race check: cells of three stamps, five if there were
+// atomics.
 #pragma once
 
 #include <array>
@@ -11,13 +12,13 @@
 
 namespace gfxgraph::lanecheck {
 
-// One access: the wave, its clock, the instruction, and which of the 4 bytes. 0: nobody.
+// An access, packed: the wave, its clock, the instruction, and a mask of the 4 bytes. 0: none.
 namespace stamp {
-inline constexpr unsigned kWaveShift = 36;   // 28 bits, counted through all launches
+inline constexpr unsigned kWaveShift = 36;   // 28 bits, numbered across all launches
 inline constexpr unsigned kClockShift = 18;  // 18 bits
 inline constexpr unsigned kSiteShift = 4;    // 14 bits
 inline constexpr uint64_t kAllBytes = 15;
-inline constexpr uint64_t kMostWaves = uint64_t{1} << 27;  // compared as signed numbers
+inline constexpr uint64_t kMostWaves = uint64_t{1} << 27;  // stamps are compared as signed numbers
 inline constexpr uint32_t kMostClock = (1u << 18) - 1;
 inline constexpr uint32_t kSites = 1u << 14;
 
@@ -34,25 +35,25 @@ constexpr uint64_t make(uint64_t wave, uint32_t clock) {
 }
 }  // namespace stamp
 
-// Arrays next to each other, so that whole rows of lanes are compared at once.
+// Separate arrays, so that rows of lanes are compared with vector instructions.
 struct RaceCells {
-  uint64_t* write = nullptr;   // the last write that is no atomic
-  uint64_t* read = nullptr;    // the last read since then
-  uint64_t* reader = nullptr;  // the last read by another wave than that one
-  // The same of atomics. Null: there was none.
+  uint64_t* write = nullptr;   // the last non-atomic write
+  uint64_t* read = nullptr;    // the last read since that write
+  uint64_t* reader = nullptr;  // the last read by another wave
+  // The last atomic, and the last one of another wave. Null: there was none.
   uint64_t* atomic = nullptr;
   uint64_t* atomic_of_other = nullptr;
 };
 
-// The cells of global memory. A line of 64 bytes that was accessed as a whole only has one cell; an
-// access to a part of it splits it. One thread.
+// The cells of global memory. A 64-byte line has one cell as long as all accesses cover the whole
+// line; an access to a part splits it into cells per dword. Not thread-safe.
 class RaceShadow {
  public:
   static constexpr uint64_t kPageBytes = 4096;
   static constexpr uint64_t kLineBytes = 64;
   static constexpr size_t kPageLines = kPageBytes / kLineBytes;
   static constexpr size_t kLineCells = kLineBytes / 4;
-  static constexpr uint64_t kBlockBytes = 1024;  // whose split lines are stored together
+  static constexpr uint64_t kBlockBytes = 1024;  // cells of split lines are allocated per block
   static constexpr size_t kBlockCells = kBlockBytes / 4;
 
   struct Stamps {
@@ -66,13 +67,13 @@ class RaceShadow {
   };
   struct Page {
     Stamps lines;
-    uint64_t split = 0;  // lines
+    uint64_t split = 0;  // bit per line
     bool has_atomics[kPageBytes / kBlockBytes] = {};
     std::unique_ptr<Block> block[kPageBytes / kBlockBytes];
     std::unique_ptr<Atomics> atomics[kPageBytes / kBlockBytes];
 
     RaceCells line_cells() { return {lines.write, lines.read, lines.reader}; }
-    // Of the block that holds the byte, whose line is split.
+    // The cells of the block that holds the byte at offset `into`, whose line must be split.
     RaceCells cells(uint64_t into) {
       const size_t n = into / kBlockBytes;
       Block& one = *block[n];
@@ -86,7 +87,7 @@ class RaceShadow {
   RaceShadow(const RaceShadow&) = delete;
   RaceShadow& operator=(const RaceShadow&) = delete;
 
-  // Null: there is no memory for it, and the budget is exhausted.
+  // The page of an address, created if needed. Null: no memory for it, and the budget is exhausted.
   Page* page(uint64_t address) {
     const uint64_t number = address / kPageBytes;
     Near& near = near_[number * 0x9E3779B97F4A7C15u >> 58];
@@ -96,21 +97,21 @@ class RaceShadow {
     }
     return near.page;
   }
-  // Null: nothing is recorded there.
+  // The page of an address, or null if no access is recorded there.
   Page* look(uint64_t address) {
     const auto found = pages_.find(address / kPageBytes);
     return found == pages_.end() ? nullptr : found->second.get();
   }
-  // Gives each dword of the line a cell. False as above.
+  // Gives each dword of the line its own cell. False: no memory, and the budget is exhausted.
   bool split(Page& page, uint64_t into, bool with_atomics = false);
-  // A line that was written as a whole.
+  // Makes a line that was written as a whole one cell again.
   static void join(Page& page, size_t line, uint64_t write);
-  // The memory is given out anew. Forgets all accesses to its lines, also those of a neighbour that
-  // shares the first or last one: a hazard may be missed, but none is made up.
+  // Call when memory is reused. Forgets all accesses to its lines, including those of a neighbour
+  // in the first or last line: this may miss a hazard, but reports no false one.
   void forget(uint64_t address, uint64_t bytes);
-  // Every access so far comes before every later one.
+  // Every access so far is ordered before every later one.
   void recycle();
-  // As recycle(), and stamps may be used anew.
+  // As recycle(), and stamps may be reused.
   void clear();
 
  private:
@@ -122,10 +123,10 @@ class RaceShadow {
   bool take(uint64_t bytes);
 
   Budget& budget_;
-  uint64_t taken_ = 0;  // bytes of it
+  uint64_t taken_ = 0;  // bytes taken from the budget
   std::array<Near, 64> near_;
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
-  // Their stamps are older than all that may be a hazard: as good as empty.
+  // Pages whose stamps are all too old to be hazards, which counts as empty.
   std::vector<std::unique_ptr<Page>> spare_;
 };
 

@@ -1,4 +1,4 @@
-// What events other than launches do to device memory.
+// Applies events other than launches to device memory.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace gfxgraph::lanecheck {
 
-// How the bytes at the end of buffers' lives compare with the recorded ones.
+// Comparison of final buffer contents with the recorded ones.
 struct Comparison {
   uint64_t compared = 0;
   uint64_t equal = 0;
@@ -25,7 +25,8 @@ struct Comparison {
 
 class MemoryEvents {
  public:
-  // All must outlive this. Errors with an exhausted budget: the event was not carried out.
+  // All arguments must outlive this. If an event fails with an exhausted budget, it was not
+  // executed.
   MemoryEvents(const format::Trace& trace, DeviceMemory& memory, Images& images, Budget& budget,
                std::vector<std::string>& notes)
       : trace_(trace),
@@ -69,8 +70,8 @@ class MemoryEvents {
                            const format::Content& content);
   void note_unknown(format::AllocationId id, const char* what);
 
-  // Whether what differs was left out by everybody: zero here, and in the recorded run what the
-  // memory held before. Of a content known by its hash alone: whether it may be.
+  // Whether all differing bytes were written by nobody: here they are zero, in the recorded run
+  // they kept their earlier contents. If only the hash is known: whether that is possible.
   Result<bool> unwritten_alone(format::AllocationId id, const format::Content& post,
                                std::span<const std::byte> bytes) const;
 
@@ -81,9 +82,9 @@ class MemoryEvents {
   std::vector<std::string>& notes_;
   Comparison comparison_;
   uint64_t unknown_contents_ = 0;
-  std::unordered_map<format::AllocationId, uint64_t> addresses_;  // recorded ones
+  std::unordered_map<format::AllocationId, uint64_t> addresses_;  // recorded addresses
   format::EarlierContents earlier_;
-  std::unordered_set<format::AllocationId> unwritten_;  // that began so
+  std::unordered_set<format::AllocationId> unwritten_;  // allocations that began unwritten
 };
 
 }  // namespace gfxgraph::lanecheck

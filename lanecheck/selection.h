@@ -1,4 +1,4 @@
-// Which findings a check is asked for: tools, kernels, launches.
+// Selects the findings that a check reports, by tool, kernel and launch.
 #pragma once
 
 #include <array>
@@ -14,28 +14,30 @@
 namespace gfxgraph::lanecheck {
 
 using ToolSet = std::array<bool, kTools>;
-// The others take longer.
+// Without the slower tools.
 inline constexpr ToolSet kDefaultTools = {true, true, true};
-// "memcheck,lanes"; "all". kInvalidArgument names what is not a tool.
+// Parses "memcheck,lanes" or "all". kInvalidArgument names an unknown tool.
 Result<ToolSet> parse_tools(std::string_view text);
 
-// N: one launch; N:M, N: or :M: from the N-th to the one before the M-th.
+// Parses N (one launch), N:M, N: or :M (from launch N up to, but not including, M; counted from 0).
 Result<LaunchRange> parse_launch_range(std::string_view text);
 
 struct SelectionOptions {
   ToolSet tools = kDefaultTools;
   std::vector<std::string> kernels;   // globs; empty: all
   std::vector<LaunchRange> launches;  // empty: all
-  bool several_traces = false;        // each may lack some of the kernels and launches
+  bool several_traces = false;        // a trace need not have all of the kernels and launches
 };
 
-// Which of the kernels, and then of the launches, some trace has.
+// Tracks which selected kernels and launches exist in at least one trace. Order: kernels, then
+// launches.
 class SelectionUse {
  public:
   explicit SelectionUse(const SelectionOptions& options)
       : options_(options), found_(options.kernels.size() + options.launches.size()) {}
   void add(const format::Trace& trace);
-  // kInvalidArgument names the first one that no trace has; `where`: "the trace", "these traces".
+  // kInvalidArgument names the first one that no trace has. `where`, for the message: "the trace",
+  // "these traces".
   Result<void> complete(std::string_view where) const;
 
  private:
@@ -44,17 +46,19 @@ class SelectionUse {
   uint64_t most_launches_ = 0;
 };
 
-// How many launches a trace has from its event with this index on, graph nodes counted singly.
+// Number of launches from the event with this index on; each kernel node of a launched graph
+// counts.
 uint64_t count_launches(const format::Trace& trace, size_t first_event = 0);
 
-// All launches are executed; this chooses what is reported.
+// Chooses the findings to report; a check executes all launches in any case.
 class Selection {
  public:
-  // kInvalidArgument names a kernel or launch that the trace does not have, if it is the only one.
+  // Unless options.several_traces, kInvalidArgument names a kernel or launch that `trace` does not
+  // have.
   static Result<Selection> make(const format::Trace& trace, const SelectionOptions& options);
 
   bool has(Tool tool) const { return tools_[static_cast<size_t>(tool)]; }
-  // `kernel`: id in the trace.
+  // `kernel`: the id in the trace.
   bool has_launch(uint32_t kernel, uint64_t launch) const;
 
  private:

@@ -1,10 +1,9 @@
-// Straight runs of instructions whose shadow is brought up to date once, at their end, and only for
-// registers that are looked at later. Nearly always all registers that a run begins with are
-// defined, and then so are all that it leaves behind; else the steps are taken one by one. An
-// access to global memory within the run that is to be judged takes the steps before it, and takes
-// them back (BehindShadow).
+// Straight-line runs of instructions whose shadow is updated once, at the end of the run, and only
+// for registers that are read later. Nearly always all source registers of a run are defined, and
+// so are all its results; else its steps are applied one by one. To check an access to global
+// memory within a run, the steps before it are applied and then undone (BehindShadow).
 //
-// For wave32. Immutable once built.
+// Only for wave32. Immutable after construction.
 #pragma once
 
 #include <cstdint>
@@ -25,40 +24,39 @@ struct ShadowStep {
 using ShadowSteps = std::vector<std::unique_ptr<const ShadowStep>>;
 
 struct ShadowRun {
-  static constexpr unsigned kMost = 12;         // of sources, of destinations
-  static constexpr unsigned kMostWritten = 32;  // registers
+  static constexpr unsigned kMost = 12;         // most sources, most destinations
+  static constexpr unsigned kMostWritten = 32;  // most written registers
 
   uint8_t vector_sources = 0;
   uint8_t scalar_sources = 0;
   uint8_t vector_dests = 0;
   uint8_t scalar_dests = 0;
-  // Operand codes, VGPRs first. Sources: that some destination depends on and that the run does not
-  // write before. Destinations: whose shadow is looked at afterwards.
+  // Operand codes, VGPRs first. Sources: registers that a destination depends on, with their values
+  // before the run. Destinations: registers whose shadow is read after the run.
   uint16_t source[kMost] = {};
   uint16_t dest[kMost] = {};
-  uint32_t writer[kMost] = {};    // low half of the pc that wrote dest[n] last
-  std::vector<uint16_t> written;  // all that the steps write
+  uint32_t writer[kMost] = {};    // low half of the pc of the last write to dest[n]
+  std::vector<uint16_t> written;  // all registers that the steps write
   ShadowSteps steps;
 
   bool operator==(const ShadowRun& other) const;
 };
 
-// Whether a run may go over the instruction: its rule is replayed with the EXEC and the lane masks
-// of the run's end.
+// Whether the instruction may be in a run. Its rule is applied with the EXEC and lane masks at the
+// end of the run.
 bool may_be_in_run(const ShadowStep& step);
-// The SGPR whose value the step's rule looks at; kNone if there is none. Nothing may write it
-// before the run ends.
+// The SGPR whose value the step's rule reads; kNone: none. The run must not write it.
 uint16_t value_of(const ShadowStep& step);
 
-// The run of these steps; `looked_at` says whether a register's shadow counts after it, `always`
-// whether it is never undefined. Null when it has too many registers.
+// Builds a run from steps. `looked_at(code)`: the register's shadow is read after the run;
+// `always(code)`: the register is never undefined. Null if there are too many registers.
 template <typename LookedAt, typename Always>
 std::unique_ptr<ShadowRun> make_run(ShadowSteps steps, const LookedAt& looked_at,
                                     const Always& always);
 
-// ---- what make_run() is made of ----
+// ---- parts of make_run() ----
 
-// For each register what it depends on, of the registers at the run's beginning.
+// For each written register, the registers whose values before the run it depends on.
 class RunRegisters {
  public:
   void take(const ShadowStep& step);

@@ -1,4 +1,4 @@
-// Gathers the observer's events into one entry per kernel, instruction and class.
+// Collects the observers' events, with one entry per kernel, instruction and class.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace gfxgraph::lanecheck {
 
-// Where and when; ordered as the program would run on one core.
+// Launch, workgroup and wave of an event, which order events as if waves ran one after another.
 struct EventPlace {
   uint64_t launch = 0;
   uint64_t group = 0;  // linear workgroup number
@@ -27,22 +27,23 @@ struct EventPlace {
 struct LaneEvent {
   FindingClass finding_class = FindingClass::kE1;
   EventPlace place;
-  uint64_t trace_event = 0;  // of the launch; 0: the current event
+  uint64_t trace_event = 0;  // event of the launch; 0: the current event
   uint64_t pc = 0;
   emulator::Op op = emulator::Op{0};
   uint64_t lanes = 0;
   uint64_t exec = 0;
-  uint64_t address = 0;  // of the first of these lanes
+  uint64_t address = 0;  // of the first lane in `lanes`
   uint32_t access_bytes = 0;
   bool write = false;
-  uint32_t written_by = 0;  // low half of the pc of the address's last writer, 0: unknown
+  // Low half of the pc of the last write to the address register; 0: unknown.
+  uint32_t written_by = 0;
   emulator::Space space = emulator::Space::kGlobal;
-  uint64_t space_bytes = 0;  // LDS: of the workgroup; scratch: of the lane
-  uint64_t pointer = 0;      // E6: address of the buffer that the lanes should be in; 0: none
+  uint64_t space_bytes = 0;  // LDS: size of the workgroup's; scratch: size of the lane's
+  uint64_t pointer = 0;      // E6: address of the buffer that the lanes should access; 0: none
   const char* address_class = "";
-  std::string mnemonic;  // "": that of `op`
+  std::string mnemonic;  // "": the mnemonic of `op`
   std::string detail;
-  uint64_t other_pc = 0;  // of the access that `detail` speaks of; 0: none
+  uint64_t other_pc = 0;  // of the other access in `detail`; 0: none
 };
 
 struct Site {
@@ -50,12 +51,12 @@ struct Site {
   uint64_t events = 0;
   uint64_t lanes_total = 0;
   std::vector<LaunchRange> launches;
-  uint64_t event_sequence = 0;  // of the first
+  uint64_t event_sequence = 0;  // of `first`
   std::optional<NearestBuffer> nearest;
-  std::string owner;  // E6: of the memory that the first event lands in
+  std::string owner;  // E6: owner of the memory that the first event accesses
 };
 
-// Thread-safe. Which event is the first does not depend on the threads' timing.
+// add() is thread-safe; which event is the first does not depend on timing.
 class Sites {
  public:
   struct Key {
@@ -65,14 +66,15 @@ class Sites {
     auto operator<=>(const Key&) const = default;
   };
 
-  // What is asked about each event before it is added; may be called from several threads at a
-  // time.
+  // Only events for which `filter` returns true are added. It may be called from several threads at
+  // once.
   void set_filter(std::function<bool(uint32_t kernel, const LaneEvent& event)> filter) {
     filter_ = std::move(filter);
   }
+  // `kernel`: id in the trace; 0: unknown.
   void add(uint32_t kernel, const LaneEvent& event);
-  // Those that are new or got an earlier first event since the last call have no nearest buffer
-  // yet: buffers come and go, so it is looked up after each launch.
+  // Entries that are new, or got an earlier first event, have no nearest buffer yet. Look it up
+  // after each launch, because buffers change. Call while no kernel runs.
   std::map<Key, Site>& all() { return sites_; }
 
  private:

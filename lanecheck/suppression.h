@@ -1,4 +1,4 @@
-// Findings that somebody has looked at and accepts.
+// Suppression files: findings that were reviewed and accepted.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,20 @@ namespace gfxgraph::lanecheck {
 struct Suppression {
   FindingClass finding_class = FindingClass::kE1;
   std::string kernel;
-  std::string file;  // "": any place
+  std::string file;  // "": any source line
   uint32_t line = 0;
   std::string reason;
-  std::string where;  // "FILE:12": of this line, for messages
+  std::string where;  // place of this line, for messages: "FILE:12"
 };
 
-// kInvalidArgument: "NAME:LINE: what is wrong".
+// kInvalidArgument: the message is "NAME:LINE: problem".
 Result<std::vector<Suppression>> parse_suppressions(std::string_view text, const std::string& name);
 
-// Marks the findings; a line that matches none becomes a note of the report.
+// Marks matching findings as suppressed. A suppression that matches none becomes a note of the
+// report.
 void apply_suppressions(const std::vector<Suppression>& suppressions, Report& report);
-// The two halves of it, for several reports: suppress() sets `used` of each line that matches.
+// The two steps of apply_suppressions(), for several reports: suppress() sets `used` for each
+// suppression that matches.
 void suppress(const std::vector<Suppression>& suppressions, Report& report,
               std::vector<bool>& used);
 void note_unused(const std::vector<Suppression>& suppressions, const std::vector<bool>& used,

@@ -1,4 +1,4 @@
-// The tags of memory: one for each dword. Memory without tags costs nothing.
+// The tags of memory, one per dword. Memory without tags needs no space.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace gfxgraph::lanecheck {
 
-// One thread.
+// Not thread-safe. `tags` and `budget` must outlive this.
 class TagMemory {
  public:
   TagMemory(Tags& tags, Budget& budget) : tags_(tags), budget_(budget) {}
@@ -20,33 +20,33 @@ class TagMemory {
   TagMemory(const TagMemory&) = delete;
   TagMemory& operator=(const TagMemory&) = delete;
 
-  // Of the dword that begins there; elsewhere of words that packed structs hold (set_word).
+  // The tag of the dword at `address`; if unaligned, of a word in a packed struct (set_word).
   Tag get(uint64_t address) {
     if (address % 4 != 0) [[unlikely]]
       return unaligned(address);
     const Chunk* const chunk = find(address);
     return chunk == nullptr ? 0 : (*chunk)[address % kChunkBytes / 4];
   }
-  // Whether no dword has a tag at addresses that differ from `address` in these bits at most.
-  // Quick: false if it is not certain.
+  // Whether no address that differs from `address` only in the bits `differ` has a tag. Fast: false
+  // if not certain.
   bool has_none(uint64_t address, uint64_t differ) {
     return unaligned_.empty() && rewritten_.empty() && differ < kChunkBytes &&
            find(address) == nullptr;
   }
-  // A store of `bytes` (1 to 4) at any address. What replaces a part of a dword weakens it.
+  // A store of `bytes` (1 to 4) at any address. A store to part of a dword makes its tag weak.
   void store(uint64_t address, unsigned bytes, Tag tag);
-  // A recorded word, at any address.
+  // Tags both dwords of a recorded word, at any address.
   void set_word(uint64_t address, uint32_t word);
   void clear(uint64_t address, uint64_t bytes);
   void copy(uint64_t to, uint64_t from, uint64_t bytes);
-  // The budget is spent: some tags were not kept.
+  // Some tags were dropped, because the budget is exhausted.
   bool lost() const { return lost_; }
 
  private:
   static constexpr uint64_t kChunkBytes = 1 << 16;
   using Chunk = std::array<Tag, kChunkBytes / 4>;
 
-  // Null: none of its dwords has a tag.
+  // The chunk of an address; null: none of its dwords has a tag.
   Chunk* find(uint64_t address) {
     const uint64_t key = address / kChunkBytes;
     Near& near = near_[key * 0x9E3779B97F4A7C15u >> 60];
@@ -54,7 +54,7 @@ class TagMemory {
       look_up(key, near);
     return near.chunk;
   }
-  // Kernels go from buffer to buffer: the last one in each part of the addresses.
+  // Kernels alternate between buffers: caches the last chunk per hash of the address.
   struct Near {
     uint64_t key = UINT64_MAX;
     Chunk* chunk = nullptr;
@@ -67,8 +67,8 @@ class TagMemory {
   Tags& tags_;
   Budget& budget_;
   std::unordered_map<uint64_t, std::unique_ptr<Chunk>> chunks_;
-  std::map<uint64_t, Tag> unaligned_;  // by address of their first byte
-  // Dwords that are being stored in parts: the tags of these, and which bytes they are.
+  std::map<uint64_t, Tag> unaligned_;  // by address of the first byte
+  // Dwords that are being stored in parts: the tags of the parts, and a mask of their bytes.
   struct Rewritten {
     Tag tag = 0;
     uint32_t bytes = 0;

@@ -1,5 +1,5 @@
-// A run of all launches of a trace that finds nothing wrong, but learns something: where words
-// lead (provenance.h), which data launches share (data_order.h).
+// Executes all launches of a trace to analyse it, not to find errors: where words point
+// (provenance.h), which data launches share (data_order.h).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace gfxgraph::lanecheck {
 
-// What to learn, either or both; what it points to must outlive the run. Events are told after they
-// were carried out, in the order of the trace.
+// Passes events to one or both analyses, in trace order, each event after its execution. Either may
+// be null; both must outlive the run.
 class TraceAnalysis {
  public:
   TraceAnalysis(Provenance* words, DataOrder* order) : words_(words), order_(order) {}
@@ -24,9 +24,10 @@ class TraceAnalysis {
   Provenance* words() const { return words_; }
   DataOrder* order() const { return order_; }
 
+  // The event or graph node that the following calls belong to.
   void next_event(uint64_t sequence);
   void next_node(format::GraphId graph, uint32_t node);
-  // A variable of a module: where it stands now.
+  // `action` of a module variable has its current address.
   void apply(const format::AllocationBegin& action);
   void apply(const format::AllocationEnd& action);
   void apply(const format::HostWrite& action);
@@ -34,7 +35,7 @@ class TraceAnalysis {
   void apply(const format::Memset& action);
   template <typename Other>
   void apply(const Other&) {}
-  // The arguments stand at `kernarg_address`.
+  // The kernel arguments are at `kernarg_address`.
   void begin_launch(uint64_t number, const format::Launch& action, uint64_t kernarg_address);
   void end_launch(uint64_t wave_instructions);
 
@@ -54,7 +55,7 @@ class TraceAnalysis {
   std::unordered_map<format::AllocationId, Memory> addresses_;
 };
 
-// As check_trace(), with this analysis in place of findings.
+// As check_trace(), but with this analysis instead of findings.
 Result<Report> run_analysis(const format::Trace& trace, const CheckOptions& options, Budget& budget,
                             TraceAnalysis& analysis);
 

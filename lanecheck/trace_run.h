@@ -1,5 +1,5 @@
-// Executes the events of a trace in the emulator one by one, without observers, and gives access
-// to device memory between them.
+// Executes the events of a trace in the emulator one by one, without observers, with access to
+// device memory between them.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +21,29 @@
 
 namespace gfxgraph::lanecheck {
 
-// Not thread-safe; the emulator uses all cores inside.
+// Not thread-safe; the emulator itself uses all cores.
 class TraceRun {
  public:
-  // Loads the code. `trace` must outlive the run. kUnsupported when the emulator does not execute
-  // the architecture of a code object.
+  // Loads the code. `trace` must outlive the run. kUnsupported if the emulator does not support the
+  // architecture of a code object.
   static Result<std::unique_ptr<TraceRun>> create(const format::Trace& trace,
                                                   const BudgetLimits& limits);
   TraceRun(const TraceRun&) = delete;
   TraceRun& operator=(const TraceRun&) = delete;
 
-  // Errors name the launch and its kernel; memory is undefined after one. An exhausted budget is an
-  // error, too.
+  // Executes an event. Errors name the launch and its kernel, and leave memory undefined. An
+  // exhausted budget is also an error.
   Result<void> apply(const format::Event& event);
-  // One node of a graph, in place of the graph's launch.
+  // Executes one node of a graph, instead of the graph's launch.
   Result<void> apply(const format::GraphNode& node);
 
-  // The first bytes of a live allocation, of an array in linear order; until the next call.
+  // The first `size_bytes` bytes of a live allocation, of an array in linear order; valid until the
+  // next call.
   Result<std::span<const std::byte>> bytes(format::AllocationId id, uint64_t size_bytes);
-  // Executed kernels; each kernel node of a graph counts.
+  // Number of executed kernels; each kernel node of a graph counts.
   uint64_t launches() const { return launches_; }
-  // Recorded contents (final contents, copies to the host, checkpoints) that were compared with the
-  // emulator's memory, and those that differ.
+  // Number of recorded contents (final contents, copies to the host, checkpoints) that were
+  // compared with the emulator's memory, and of those that differ.
   uint64_t compared() const { return compared_ + events_.comparison().compared; }
   uint64_t different() const;
   std::string first_different() const;
@@ -73,8 +74,8 @@ class TraceRun {
   std::unique_ptr<emulator::Engine> engine_;
   std::vector<LoadedCode> code_;
   LaunchFrame frame_;
-  std::vector<std::byte> room_;                         // of bytes()
-  std::unordered_set<format::AllocationId> unwritten_;  // no content when they began
+  std::vector<std::byte> room_;                         // for bytes()
+  std::unordered_set<format::AllocationId> unwritten_;  // allocations that began without contents
   uint64_t sequence_ = 0;
   uint64_t launches_ = 0;
   uint64_t compared_ = 0;

@@ -1,12 +1,12 @@
-// Registers that are used before a load has filled them: s_waitcnt that are missing.
+// Finds missing s_waitcnt: registers that are used before a load has written them.
 //
-// Forward over the control flow from a kernel's entry: for each register, how many operations of
-// its counter were issued since the load that writes it. Loads of one counter arrive in order
-// (vmcnt: vector memory, lgkmcnt: LDS), scalar loads in any order. Where paths meet, the shorter
-// distance holds. Compilers insert waits by the same analysis, so what they made has no such place;
-// FLAT instructions count for both counters; vmcnt alone waits for what they load, as compilers
-// have it for those that cannot be in LDS. Code behind calls is not followed: functions wait for
-// everything when they begin and return.
+// A forward data-flow analysis from a kernel's entry. For each register, it tracks how many
+// operations of a counter were issued since the load that writes the register. Loads of one counter
+// return in order (vmcnt: vector memory, lgkmcnt: LDS), scalar loads in any order. Where paths
+// meet, the smaller number holds. Compilers insert waits by the same analysis, so their code has no
+// such places. FLAT instructions count for both counters; a wait on vmcnt suffices for their
+// results, as compilers assume for addresses outside LDS. Called functions are not analysed: they
+// wait for everything at entry and return.
 //
 // Source: RDNA2 ISA guide, "Manually Inserted Wait States", "S_WAITCNT"; LLVM AMDGPUUsage, "Memory
 // Model gfx10".
@@ -23,10 +23,10 @@
 
 namespace gfxgraph::lanecheck {
 
-// Kernels are added before the first one runs.
+// Add all kernels before the first one runs.
 class WaitCheck {
  public:
-  // An instruction that uses a register too early.
+  // An instruction that uses a register before its load has finished.
   struct Place {
     uint64_t pc = 0;
     uint64_t load_pc = 0;
@@ -36,17 +36,17 @@ class WaitCheck {
     const char* counter = "";  // "vmcnt"
   };
 
-  // False: its code is too long or its paths are too many.
+  // Analyses a kernel. False: its code is too long or has too many paths.
   bool add_kernel(uint64_t entry, const emulator::RegionTable& memory);
-  // From LaneObserver::decoded(): an instruction is about to run for the first time. Thread-safe.
+  // Called by LaneObserver::decoded() before an instruction runs for the first time. Thread-safe.
   void note_reached(uint64_t pc);
-  // Of a kernel, those that were reached.
+  // The places of a kernel whose instructions were executed.
   std::vector<Place> reached_places(uint64_t entry) const;
 
  private:
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::vector<Place>> kernels_;  // by entry
-  std::unordered_map<uint64_t, bool> reached_;                // by pc of all places
+  std::unordered_map<uint64_t, bool> reached_;                // all places, by pc
 };
 
 // "v5", "s4".
