@@ -252,6 +252,7 @@ static void one() {
   devices.wait();
   std::vector<hipLaunchParams> list = devices.list(fold, kBlocks);
   for (int device = 1; device >= 0; --device) {
+    on(device);
     std::vector<hipLaunchParams> single = {list[device]};
     CHECK(cooperative(single, 0));
   }
