@@ -155,7 +155,8 @@ class Recorder final : private Guard::Owner {
   void call_begins(bool joins = false) noexcept;
   // Each outermost call goes through it, if there is one: a flight recorder's.
   CallGate* gate() noexcept { return segments_ ? &segments_->gate : nullptr; }
-  // A call has returned. Flushes what was gathered.
+  // A call has returned. Flushes what was gathered. kStreamItself: kStream, unless the null stream
+  // has later work for which the call did not wait.
   void synchronized(format::SynchronizeKind kind, Handle object,
                     std::string_view call = {}) noexcept;
   // Before a call that tells the host what is done.

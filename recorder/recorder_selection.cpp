@@ -69,8 +69,13 @@ uint64_t Recorder::count_kernels(const LaunchCall& launch, uint64_t mask, Count&
       kernels += std::holds_alternative<RawLaunch>(node.action) ? 1 : 0;
     }
   }
+  if (launch.list != nullptr) kernels = launch.list->size();
   for (size_t i = 0; i < stretch_.launch_selection().patterns().size(); ++i) {
     uint64_t matched = mask >> i & 1;
+    if (launch.list != nullptr) {
+      matched = 0;
+      for (const ListedKernel& one : *launch.list) matched += one.mask >> i & 1;
+    }
     if (graph != nullptr) {
       matched = 0;
       for (const FlatNode& node : graph->nodes) {
@@ -93,7 +98,9 @@ uint64_t Recorder::count_kernels(const LaunchCall& launch, uint64_t mask, Count&
     if (stretch_.leaving()) call_begins();
     return turn;
   }
-  if (launch.executable == nullptr) {
+  if (launch.list != nullptr) {
+    for (ListedKernel& one : *launch.list) one.mask = matching(one.function, launch.host_function);
+  } else if (launch.executable == nullptr) {
     turn.mask = matching(launch.function, launch.host_function);
     if (turn.mask == 0 && launches_.idle() &&
         !stretch_.launch_selection().in_interval(stretch_.launches())) {
@@ -129,7 +136,7 @@ uint64_t Recorder::count_kernels(const LaunchCall& launch, uint64_t mask, Count&
 // Counts a successful launch, in the way that --launches counts.
 void Recorder::count_for_segment(const LaunchCall& launch) noexcept {
   if (launch.executable == nullptr && launches_.light()) {
-    return segments_->count(1);
+    return segments_->count(launch.list == nullptr ? 1 : launch.list->size());
   }
   guarded([&] {
     if (executes(launch)) segments_->count(count_kernels(launch, 0, [](size_t, uint64_t) {}));

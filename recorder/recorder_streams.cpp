@@ -93,7 +93,9 @@ void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
       kind = format::SynchronizeKind::kDevice;
     }
     uint32_t id = 0;
-    if (kind == format::SynchronizeKind::kStream) id = events_.stream_id(object);
+    if (kind == format::SynchronizeKind::kStream || kind == format::SynchronizeKind::kStreamItself)
+      id = events_.stream_id(object);
+    if (kind == format::SynchronizeKind::kStreamItself) kind = events_.of_itself(id);
     // Other calls give the stream work, which follows the null stream's.
     if ((call.starts_with("hipStreamSynchronize") || call.starts_with("hipStreamQuery")) &&
         !hip_quirk_seen(HipQuirk::kStreamWaitsForNullStream, facts_.runtime_version)) {

@@ -70,6 +70,7 @@ struct Work {
   // Work that the runtime executes at once even in a stream that is being captured (HIP 5.2:
   // hipModuleLaunchKernel, hipStreamAddCallback).
   bool never_captured = false;
+  bool more = false;  // of the same call: no checkpoint lies between them
 };
 
 // What has to be known of a launch before its call.

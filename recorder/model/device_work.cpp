@@ -219,7 +219,7 @@ void DeviceWork::commit(Work&& work) noexcept {
       graphs_.captures().forget_event(event);
       events_.append(format::EventRecord{events_.event_id(event), events_.stream_id(work.stream)});
     }
-    checkpoint();
+    if (!work.more) checkpoint();
   });
 }
 

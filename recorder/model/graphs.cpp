@@ -55,6 +55,12 @@ bool Graphs::capturing(Handle stream) noexcept {
   return result;
 }
 
+bool Graphs::any_capture() noexcept {
+  bool result = false;
+  guarded([&] { result = captures_.any(); });
+  return result;
+}
+
 void Graphs::captured(Handle stream, RawAction action) noexcept {
   guarded([&] { captures_.add(stream, std::move(action)); });
 }

@@ -24,6 +24,7 @@ class Graphs : private Part {
                          size_t count) noexcept;
   void capture_ended(Handle stream, Handle graph) noexcept;  // graph nullptr: it failed
   bool capturing(Handle stream) noexcept;
+  bool any_capture() noexcept;
   void capture_looked_at(Handle stream, Handle graph) noexcept;
   // A call of a capturing stream, of which a trace has nothing but its place in the order.
   void captured(Handle stream, RawAction action) noexcept;

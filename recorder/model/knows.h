@@ -5,6 +5,6 @@
 
 namespace gfxgraph::recorder {
 
-enum class Knows : uint8_t { NOTHING, STREAM, EVENT, DEVICE, BY_ARGUMENT };
+enum class Knows : uint8_t { NOTHING, STREAM, EVENT, DEVICE, BY_ARGUMENT, STREAMS };
 
 }  // namespace gfxgraph::recorder

@@ -14,7 +14,13 @@
 
 namespace gfxgraph::recorder {
 
-// A call that launches a kernel or a graph.
+// A kernel of a call that launches several.
+struct ListedKernel {
+  Handle function = nullptr;
+  uint64_t mask = 0;  // as LaunchTurn::mask; set by launch_begins()
+};
+
+// A call that launches a kernel, several, or a graph.
 struct LaunchCall {
   Handle function = nullptr;  // of a kernel: a host stub or a hipFunction_t
   bool host_function = false;
@@ -22,6 +28,7 @@ struct LaunchCall {
   Handle stream = nullptr;
   bool never_captured = false;  // as Work::never_captured
   bool cooperative = false;
+  std::vector<ListedKernel>* list = nullptr;  // of several kernels: all of them
 };
 
 // One of them from launch_begins() to launch_ended(), if launches are counted.

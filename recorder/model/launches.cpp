@@ -103,6 +103,12 @@ KernelEntry* Launches::find_any_kernel(Handle function, const char* call,
   return look_up_kernel(function, stub, call, held);
 }
 
+bool Launches::may_wait_for_grids(const KernelEntry& kernel) noexcept {
+  return std::ranges::any_of(kernel.kernel.arguments, [](const format::Argument& argument) {
+    return argument.value_kind == "hidden_multigrid_sync_arg";
+  });
+}
+
 void Launches::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
                                  std::vector<format::Relocation>& relocations,
                                  std::span<const format::Relocation> given) {

@@ -54,6 +54,10 @@ class Launches : private Part {
   bool launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape, void* const* params,
                 void* const* extra, Handle stream, const char* call) noexcept;
 
+  // Whether the kernel may wait for grids of other devices: HIP gives it an argument for that, in
+  // launches on several devices alone.
+  static bool may_wait_for_grids(const KernelEntry& kernel) noexcept;
+
   // ---- any thread, no lock ----------------------------------------------------------------------
   // Whether kernels are in flight that may write memory of the host.
   bool kernels_fly() const noexcept { return kernels_fly_.load(std::memory_order_acquire); }

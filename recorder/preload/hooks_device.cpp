@@ -36,6 +36,9 @@ bool on_all_devices(int index) {
     case kCall_hipDrvLaunchKernelEx:
     case kCall_hipExtModuleLaunchKernel:
     case kCall_hipHccModuleLaunchKernel:
+    case kCall_hipExtLaunchMultiKernelMultiDevice:
+    case kCall_hipLaunchCooperativeKernelMultiDevice:
+    case kCall_hipModuleLaunchCooperativeKernelMultiDevice:
     case kCall__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j:
     case kCall__Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_:
     // memory

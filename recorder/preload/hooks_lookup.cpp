@@ -19,16 +19,6 @@ namespace {
 
 bool is_row(int index) noexcept { return index < kCallCount; }
 
-// Calls with lists of work: some of it may be executed even if the call returns an error.
-bool may_be_done_in_part(int index) noexcept {
-  switch (index) {
-    case kCall_hipExtLaunchMultiKernelMultiDevice:
-    case kCall_hipLaunchCooperativeKernelMultiDevice:
-    case kCall_hipModuleLaunchCooperativeKernelMultiDevice: return true;
-    default: return false;
-  }
-}
-
 hipError_t not_supported() { return hipErrorNotSupported; }
 
 constexpr const char* kUnknownLookedUp = "looked up; gfxgraph does not know this function";
@@ -65,7 +55,7 @@ extern "C" __attribute__((visibility("hidden"))) void gfxgraph_leave_passed_call
   } else if (!is_row(index)) {
     recorder().note_incomplete(unknown_call_name(index - kCallCount),
                                "gfxgraph does not know this function");
-  } else if (result == hipSuccess || may_be_done_in_part(index)) {
+  } else if (result == hipSuccess) {
     recorder().note_incomplete(display_name(index));
   }
   arrange_exit();

@@ -74,7 +74,8 @@ void tell_learned() noexcept {
     recorder().synchronized(kind, object, call);
   };
   switch (now.knows) {
-    case Knows::NOTHING: return;
+    case Knows::NOTHING:
+    case Knows::STREAMS: return;  // the hook tells it
     case Knows::DEVICE: return tell(format::SynchronizeKind::kDevice, nullptr);
     case Knows::STREAM:
     case Knows::BY_ARGUMENT:

@@ -43,6 +43,17 @@ struct FunctionLaunchConfig {
 };
 static_assert(sizeof(FunctionLaunchConfig) == 56 && offsetof(FunctionLaunchConfig, stream) == 32);
 
+// hipFunctionLaunchParams; the same in HIP 5.7
+struct FunctionLaunchParams {
+  hipFunction_t function;
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t shared_bytes;
+  hipStream_t stream;
+  void** params;
+};
+static_assert(sizeof(FunctionLaunchParams) == 56 && offsetof(FunctionLaunchParams, stream) == 40);
+
 // hipGraphNodeType, which has other numbers in HIP 5.2.3.
 enum class NodeType : int32_t {
   kKernel = 0,

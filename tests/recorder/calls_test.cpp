@@ -172,6 +172,8 @@ TEST(HipCalls, ThePageInDocsIsTheTable) {
       {"", ""},
       {"NOTHING", ""},
       {"STREAM", ": tells the host that its stream is done"},
+      {"STREAMS",
+       ": tells the host that the streams of its list are done, unless its flags forbid that"},
       {"EVENT", ": tells the host that its events are complete"},
       {"DEVICE", ": tells the host that the device is idle"},
       {"BY_ARGUMENT",

@@ -338,11 +338,12 @@ TEST_F(RecordTest, WorkOnAnotherDeviceIsRecordedAndLookingAtItIsNotWork) {
   EXPECT_EQ(result.out, "ok\n");
   EXPECT_TRUE(open()->complete()) << result.err;
   EXPECT_THAT(open()->devices(), SizeIs(1));
-  // One launch for several devices at once.
+  // A barrier of all grids, which no replay on one device can have.
   result = record(program + " grids 2", "--devices 2");
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_FALSE(open()->complete());
   EXPECT_THAT(result.err, HasSubstr("incomplete: hipLaunchCooperativeKernelMultiDevice"));
+  EXPECT_THAT(result.err, HasSubstr("a barrier of the grids of several devices"));
 }
 
 TEST_F(RecordTest, WaitsForValuesThatNoStreamWroteBeforeAreNamed) {

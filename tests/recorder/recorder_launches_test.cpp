@@ -1,4 +1,6 @@
 // Recordings of launches only: which are selected, and what gets into the trace.
+#include <deque>
+
 #include "base/demangle.h"
 #include "base/kernel_glob.h"
 #include "recorder/model/launch_selection.h"
@@ -59,6 +61,29 @@ class RecorderLaunchesTest : public RecorderTest {
     a_[0] = static_cast<uint64_t>(value);
     if (success) recorder_->commit(std::move(work));
     recorder_->launch_ended(call, turn, success);
+  }
+  // A call that launches one of each.
+  void launch_list(int value, std::vector<Handle> functions) {
+    recorder_->call_begins(true);
+    std::vector<ListedKernel> list;
+    for (const Handle function : functions) list.push_back({function});
+    const LaunchCall call{.function = functions.front(), .list = &list};
+    const LaunchTurn turn = recorder_->launch_begins(call);
+    std::deque<Work> works(functions.size());
+    for (size_t i = 0; i < works.size(); ++i) {
+      Work& work = works[i];
+      RawLaunch raw;
+      raw.kernel = recorder_->launches().find_kernel(functions[i], false, "list", work.findings);
+      work.skip = raw.kernel == nullptr;
+      if (work.skip) continue;
+      raw.kernarg.resize(raw.kernel->kernel.explicit_size_bytes);
+      const int own = value + static_cast<int>(i);
+      std::memcpy(raw.kernarg.data() + 8, &own, sizeof(own));
+      work.raw = std::move(raw);
+      recorder_->prepare(work);
+    }
+    for (Work& work : works) recorder_->commit(std::move(work));
+    recorder_->launch_ended(call, turn, true);
   }
   void fill(size_t elements) {
     recorder_->call_begins();
@@ -134,6 +159,31 @@ TEST_F(RecorderLaunchesTest, LaunchesThatFailAreNotCounted) {
   ASSERT_TRUE(trace);
   EXPECT_TRUE(trace->complete());
   EXPECT_THAT(values(*trace), ElementsAre(1));
+}
+
+TEST_F(RecorderLaunchesTest, ACallWithAListIsRecordedAsAWholeAndCountsItsKernels) {
+  select({"2:3", "6:7"});
+  launch(0);
+  launch_list(1, {handle(2), handle(3), handle(2)});
+  launch(4);
+  launch_list(5, {handle(2), handle(3)});
+  launch(7);
+  auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(values(*trace), ElementsAre(1, 2, 3, 5, 6));
+}
+
+TEST_F(RecorderLaunchesTest, AKernelInAListIsSelectedByItsName) {
+  select({}, {"takes_*#1"});
+  launch_list(1, {handle(2), handle(3)});
+  launch(3);
+  launch_list(4, {handle(2), handle(3)});
+  launch_list(6, {handle(2), handle(3)});
+  auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(values(*trace), ElementsAre(4, 5));
 }
 
 TEST_F(RecorderLaunchesTest, KernelsAreSelectedByNameAndNumber) {

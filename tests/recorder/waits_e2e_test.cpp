@@ -15,6 +15,7 @@ namespace gfxgraph::recorder {
 namespace {
 
 using format::Trace;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 const std::string kWaits = std::string(PROGRAMS) + "/program_waits ";
@@ -37,6 +38,36 @@ TEST_F(WaitsTest, TheTableSaysWhatTheRuntimeDoes) {
         kWaits + "reset", kWaits + "beside"}) {
     EXPECT_EQ(alone(program).out, "ok\n") << program;
   }
+}
+
+TEST_F(WaitsTest, LaunchesOnSeveralDevicesAreLaunchesBetweenWaits) {
+  const std::string program = std::string(PROGRAMS) + "/program_launch_list ";
+  ProcessResult result = record(program + "order");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "ok\n");
+  auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete()) << result.err;
+  size_t cooperative = 0;
+  for (const format::Launch& launch : actions<format::Launch>(*trace))
+    cooperative += launch.cooperative ? 1 : 0;
+  EXPECT_EQ(cooperative, 6u);
+  size_t waits = 0;
+  for (const format::Synchronize& wait : actions<format::Synchronize>(*trace))
+    waits += wait.call == "hipLaunchCooperativeKernelMultiDevice" ? 1 : 0;
+  EXPECT_EQ(waits, 12u) << "for two streams before and after each call";
+  // Lists that HIP refuses launch nothing.
+  result = record(program + "one");
+  EXPECT_EQ(result.out, "ok\n") << result.err;
+  EXPECT_TRUE(open()->complete()) << result.err;
+  result = record(program + "barrier");
+  EXPECT_EQ(result.out, "ok\n") << result.err;
+  EXPECT_FALSE(open()->complete());
+  EXPECT_THAT(result.err, HasSubstr("a barrier of the grids of several devices"));
+  // One device, of which only the list is one of several.
+  result = record(GFXGRAPH_BINARY_DIR "/tests/hsa/hip/hip_multi_grid");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_FALSE(open()->complete());
 }
 
 TEST_F(WaitsTest, CallsWaitUnderTheRecorderAsWell) {
