@@ -322,6 +322,17 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DFromArrayAsync_spt(GFXGRAPH_FROM_ARRAY_PARAM
   GFXGRAPH_FROM_ARRAY(hipMemcpy2DFromArrayAsync_spt, per_thread_key(stream), stream);
 }
 
+GFXGRAPH_HOOK hipError_t hipMemcpy2DArrayToArray(hipArray* destination, size_t x, size_t y,
+                                                 hipArray_const_t source, size_t source_x,
+                                                 size_t source_y, size_t width, size_t height,
+                                                 hipMemcpyKind kind) {
+  return array_copy(kCall_hipMemcpy2DArrayToArray, in_array(destination, x, y),
+                    in_array(source, source_x, source_y), width, height, nullptr, [&] {
+                      return real(kCall_hipMemcpy2DArrayToArray, destination, x, y, source,
+                                  source_x, source_y, width, height, kind);
+                    });
+}
+
 GFXGRAPH_HOOK hipError_t hipMemcpyToArray(hipArray* destination, size_t x, size_t y,
                                           const void* source, size_t bytes, hipMemcpyKind kind) {
   return whole_copy(

@@ -163,11 +163,11 @@ FAKE hipError_t hipGetProcAddress(const char* name, void** function, int, uint64
   return hipSuccess;
 }
 // Unsupported by the recorder, with arguments in every place: refused unless they all arrive.
-FAKE hipError_t hipMemcpy2DArrayToArray(void* destination, size_t to_x, size_t to_y,
-                                        const void* source, size_t from_x, size_t from_y,
-                                        size_t width, size_t height, hipMemcpyKind kind) {
-  const bool good = destination == reinterpret_cast<void*>(1) && to_x == 2 && to_y == 3 &&
-                    source == reinterpret_cast<void*>(4) && from_x == 5 && from_y == 6 &&
-                    width == 7 && height == 8 && kind == hipMemcpyDeviceToDevice;
+FAKE hipError_t hipBindTexture2D(size_t* offset, const textureReference* reference,
+                                 const void* memory, const hipChannelFormatDesc* format,
+                                 size_t width, size_t height, size_t pitch) {
+  const auto number = [](const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); };
+  const bool good = number(offset) == 1 && number(reference) == 2 && number(memory) == 3 &&
+                    number(format) == 4 && width == 5 && height == 6 && pitch == 7;
   return good ? hipSuccess : hipErrorInvalidValue;
 }

@@ -127,6 +127,15 @@ void arrays() {
                                   stream));
   CHECK(hipStreamSynchronize(stream));
   expect(held(buffer) == expected, "an array, another one, a buffer");
+#if HIP_VERSION >= 60400000
+  CHECK(hipMemcpy2DArrayToArray(two, 2 * sizeof(float), 3, one, sizeof(float), 1,
+                                4 * sizeof(float), 2, hipMemcpyDeviceToDevice));
+  for (size_t i = 0; i < 8; ++i) {
+    const size_t place = i / 4 * kWidth + i % 4;
+    expected[3 * kWidth + 2 + place] = expected[kWidth + 1 + place];
+  }
+  expect(held(two) == expected, "a part of an array in another one");
+#endif
   CHECK(hipFreeArray(one));
 
   // The driver's calls.

@@ -12,8 +12,8 @@ extern "C" {
 int hipMalloc(void** pointer, size_t bytes);
 int hipFree(void* pointer);
 int hipGetProcAddress(const char* name, void** function, int version, uint64_t flags, void* status);
-int hipMemcpy2DArrayToArray(void* destination, size_t to_x, size_t to_y, const void* source,
-                            size_t from_x, size_t from_y, size_t width, size_t height, int kind);
+int hipBindTexture2D(size_t offset, size_t reference, size_t memory, size_t format, size_t width,
+                     size_t height, size_t pitch);
 #ifdef LINKED
 int hipFutureLinked(int value);
 #endif
@@ -96,12 +96,9 @@ int main(int argc, char** argv) {
     std::printf("%d", function(7));
     std::printf(" %d\n", function(8));
   }
-  const auto copy = [](size_t to_x) {
-    return hipMemcpy2DArrayToArray(reinterpret_cast<void*>(1), to_x, 3, reinterpret_cast<void*>(4),
-                                   5, 6, 7, 8, 3);
-  };
-  if (is("unsupported")) std::printf("%d\n", copy(2));
-  if (is("refused")) std::printf("%d\n", copy(1));
+  const auto bind = [](size_t pitch) { return hipBindTexture2D(1, 2, 3, 4, 5, 6, pitch); };
+  if (is("unsupported")) std::printf("%d\n", bind(7));
+  if (is("refused")) std::printf("%d\n", bind(8));
 #ifdef LINKED
   if (is("linked")) std::printf("%d\n", hipFutureLinked(7));
 #endif

@@ -429,6 +429,9 @@ static std::vector<Call> copies_of_arrays(Word* to, bool later_ones) {
   calls.push_back(later<hipArray*, size_t, void*, size_t>("hipMemcpyDtoA", array, 0, to, 64));
   calls.push_back(later<hipArray*, size_t, hipArray*, size_t, size_t>("hipMemcpyAtoA", second, 0,
                                                                       array, 0, 64));
+  calls.push_back(later<hipArray*, size_t, size_t, const hipArray*, size_t, size_t, size_t, size_t,
+                        hipMemcpyKind>("hipMemcpy2DArrayToArray", second, 0, 0, array, 0, 0, 64, 4,
+                                       hipMemcpyDeviceToDevice));
   return calls;
 }
 
