@@ -51,6 +51,14 @@ class DeepObserver : public LaneObserver {
                            emulator::AccessKind kind, uint64_t address);
   GFXGRAPH_INLINE bool look_at_row(WaveState& state, const Wave& wave, const Inst& inst,
                                    emulator::AccessKind kind, uint64_t address);
+  // racecheck needs every lane's address.
+  bool wants_spans() const { return race_ == nullptr; }
+  GFXGRAPH_INLINE bool span(WaveState& state, const Wave& wave, const Inst& inst,
+                            const emulator::AccessSpan& span);
+  GFXGRAPH_INLINE bool look_at_span(WaveState& state, const Wave& wave, const Inst& inst,
+                                    const emulator::AccessSpan& span);
+  GFXGRAPH_INLINE bool scalar_span(WaveState& state, const Wave& wave, const Inst& inst,
+                                   uint64_t address, uint32_t bytes);
   GFXGRAPH_INLINE bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                                    const emulator::ScalarEvent& event);
 

@@ -63,6 +63,18 @@ GFXGRAPH_INLINE bool InitCheck::row_is_written(const LaneWaveState& state, const
          memory_.needs_no_look(region.base, region.requested_size);
 }
 
+GFXGRAPH_INLINE bool InitCheck::span_is_written(const LaneWaveState& state, InitWave& me,
+                                                const Wave& wave, const Inst& inst,
+                                                const emulator::AccessSpan& span) {
+  if (wave.exec() == 0 || shadow::sources(state, emulator::operands_of(inst)) != ~0u) return false;
+  if (span.space == emulator::Space::kLds
+          ? me.lds->left != 0 && !me.lds->all(span.first, span.bytes)
+          : !memory_.needs_no_look(span.first, span.bytes))
+    return false;
+  if (span.kind == emulator::AccessKind::kLoad) me.load_written(span.access_bytes);
+  return true;
+}
+
 GFXGRAPH_INLINE void InitCheck::access(LaneWaveState& state, InitWave& me, const Wave& wave,
                                        const Inst& inst, const emulator::MemoryEvent& event,
                                        uint32_t lanes, const emulator::RegionCacheEntry* region) {
@@ -173,7 +185,7 @@ GFXGRAPH_INLINE bool DeepObserver::look_at_row(WaveState& state, const Wave& wav
   if (init_ != nullptr && !init_->row_is_written(state, inst, shadow::region_of(wave, inst)))
     return false;
   if (race_ != nullptr && !race_->row(lower_of(state).race, inst, kind, address)) return false;
-  if (init_ != nullptr && kind == emulator::AccessKind::kLoad) state.init.row_loaded();
+  if (init_ != nullptr && kind == emulator::AccessKind::kLoad) state.init.load_written(4);
   return true;
 }
 
@@ -186,6 +198,33 @@ GFXGRAPH_INLINE bool DeepObserver::look_at_row(WaveState& state, const Wave& wav
 GFXGRAPH_INLINE bool DeepObserver::row(WaveState& state, const Wave& wave, const Inst& inst,
                                        emulator::AccessKind kind, uint64_t address) {
   return look_at_row_of(*this, state, wave, inst, kind, address);
+}
+
+GFXGRAPH_INLINE bool DeepObserver::look_at_span(WaveState& state, const Wave& wave,
+                                                const Inst& inst,
+                                                const emulator::AccessSpan& span) {
+  return init_ == nullptr || init_->span_is_written(state, state.init, wave, inst, span);
+}
+
+[[gnu::noinline]] static bool look_at_span_of(DeepObserver& observer, DeepWaveState& state,
+                                              const emulator::Wave& wave,
+                                              const emulator::Inst& inst,
+                                              const emulator::AccessSpan& span) {
+  return observer.look_at_span(state, wave, inst, span);
+}
+
+GFXGRAPH_INLINE bool DeepObserver::span(WaveState& state, const Wave& wave, const Inst& inst,
+                                        const emulator::AccessSpan& span) {
+  return look_at_span_of(*this, state, wave, inst, span);
+}
+
+GFXGRAPH_INLINE bool DeepObserver::scalar_span(WaveState& state, const Wave& wave, const Inst& inst,
+                                               uint64_t address, uint32_t bytes) {
+  if (!is_ordinary(state, wave, inst)) return false;
+  if (init_ != nullptr && !init_->memory().needs_no_look(address, bytes)) return false;
+  if (race_ != nullptr) race_->scalar_load(lower_of(state).race, wave, inst, address, bytes);
+  if (init_ != nullptr) state.init.load_written(bytes);
+  return true;
 }
 
 GFXGRAPH_INLINE bool DeepObserver::scalar_load(WaveState& state, const Wave& wave, const Inst& inst,

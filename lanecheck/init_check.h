@@ -37,7 +37,7 @@ struct InitWave {
     const unsigned end = first_of(event) + (event.access_bytes + 3u) / 4;
     dwords = std::max(dwords, std::min(end, kMost));
   }
-  void row_loaded() { dwords = std::min(dwords + 1, kMost); }
+  void load_written(uint32_t bytes) { dwords = std::min(dwords + (bytes + 3) / 4, kMost); }
   // The shadow of a bitwise scalar instruction's result.
   std::array<uint32_t, 2> bits;
   bool bits_known = false;  // `bits` holds the whole shadow
@@ -71,6 +71,9 @@ class InitCheck {
   // Whether all operands of an access to this region are defined, and the whole region is written.
   GFXGRAPH_INLINE bool row_is_written(const LaneWaveState& state, const Inst& inst,
                                       const emulator::RegionCacheEntry& region);
+  // Of an access of the instruction within requested memory or LDS: nothing is undefined.
+  GFXGRAPH_INLINE bool span_is_written(const LaneWaveState& state, InitWave& me, const Wave& wave,
+                                       const Inst& inst, const emulator::AccessSpan& span);
   void scalar_load(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
                    const emulator::ScalarEvent& event);
   // Call after an instruction with InitWave::pending.

@@ -189,6 +189,11 @@ static void apply_rule(LaneWaveState& state, const emulator::Wave& wave, const S
   (apply.template operator()<kRule>(), ...);
 }
 
+void LaneObserver::take_apart(WaveState& state, const Wave& wave, const ShadowRun& run) {
+  if (!shadow::finish_by_lane(state, run, wave.exec()))
+    take_steps(state, wave, run, run.steps.size());
+}
+
 void LaneObserver::take_steps(WaveState& state, const Wave& wave, const ShadowRun& run,
                               size_t count) {
   // All rules but kNone and kRun.

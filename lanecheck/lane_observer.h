@@ -120,6 +120,8 @@ class LaneObserver {
   // The rare rules, compiled once.
   static void after_rare(WaveState& state, const Wave& wave, const Inst& inst,
                          const emulator::InstOperands& operands, ShadowRule rule);
+  // A run whose sources are not all defined.
+  static void take_apart(WaveState& state, const Wave& wave, const ShadowRun& run);
   // Applies the first `count` steps of a run, one by one.
   static void take_steps(WaveState& state, const Wave& wave, const ShadowRun& run, size_t count);
 

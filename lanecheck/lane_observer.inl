@@ -147,6 +147,29 @@ GFXGRAPH_INLINE bool finish(LaneWaveState& state, const ShadowRun& run, uint32_t
   return true;
 }
 
+// The same where not all of it is: a lane of a VGPR is undefined where something that it depends on
+// is. False, and nothing is done, where that is not so simple.
+GFXGRAPH_INLINE bool finish_by_lane(LaneWaveState& state, const ShadowRun& run, uint32_t exec) {
+  if (!run.by_lane || exec == 0) return false;
+  uint32_t defined[ShadowRun::kMost];
+  const unsigned dests = run.vector_dests + run.scalar_dests;
+  for (unsigned n = 0; n < dests; ++n) {
+    defined[n] = ~0u;
+    for (uint32_t rest = run.depends[n]; rest != 0; rest &= rest - 1) {
+      const auto source = static_cast<unsigned>(std::countr_zero(rest));
+      defined[n] &= state.defined[run.source[source]] | (source < run.vector_sources ? ~exec : 0);
+    }
+    if (n >= run.vector_dests && defined[n] != ~0u) return false;
+  }
+  for (unsigned n = 0; n < dests; ++n) {
+    if (n < run.vector_dests)
+      set_register(state, run.dest[n], exec, defined[n], run.writer[n]);
+    else
+      state.defined[run.dest[n]] = ~0u;
+  }
+  return true;
+}
+
 }  // namespace shadow
 
 template <unsigned kRule>
@@ -156,7 +179,7 @@ GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, con
   if constexpr (rule == ShadowRule::kRun) {
     const ShadowRun& run = flow_.run(operands.user & kUserMask);
     if (!shadow::finish(state, run, wave.exec())) [[unlikely]]
-      take_steps(state, wave, run, run.steps.size());
+      take_apart(state, wave, run);
   } else {
     shadow::apply<rule>(state, wave, inst, operands);
   }

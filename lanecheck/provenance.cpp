@@ -93,6 +93,7 @@ void Provenance::add_content(const format::Content& content, format::WordPart pa
 
 void Provenance::apply(const format::AllocationBegin& action) {
   if (action.size_bytes == 0) return;
+  not_recorded_ = {};
   ranges_[action.id] = {action.recorded_address, action.size_bytes};
   live_[action.recorded_address] = {action.id, std::max(action.size_bytes, action.mapped_bytes),
                                     action.kind == format::AllocationKind::kModuleGlobal};
@@ -106,6 +107,7 @@ void Provenance::apply(const format::AllocationEnd& action) {
   add_final(action.post, format::WordPart::kFinal, address);
   memory_.clear(address, live->second.bytes);
   live_.erase(live);
+  not_recorded_ = {};
 }
 
 void Provenance::add_final(const format::Content& content, format::WordPart part,
@@ -240,10 +242,18 @@ void Provenance::jump(Tag high) {
   }
 }
 
-void Provenance::untraced(uint64_t address, uint64_t pc) {
+void Provenance::note_untraced(uint64_t address, uint64_t pc) {
   if (untraced_.contains(pc)) return;
-  const Allocation* const at = find(address);
-  if (at != nullptr && !at->code) untraced_.insert(pc);
+  uint64_t start = 0;
+  const Allocation* const at = find(address, &start);
+  if (at != nullptr && !at->code) {
+    untraced_.insert(pc);
+    return;
+  }
+  const auto next = live_.upper_bound(address);
+  const uint64_t end = next == live_.end() ? UINT64_MAX : next->first;
+  not_recorded_ = {address,
+                   at == nullptr ? end - address : std::min(end, start + at->bytes) - address};
 }
 
 uint32_t Provenance::word_of(TagRelation relation, const Side& side) const {
@@ -329,9 +339,7 @@ void Provenance::relate_cancelled(Tag tag) {
     relate(kept, computed, true);
 }
 
-Tag Provenance::narrow(Tag tag, uint32_t value) {
-  if (ends(value)) return 0;
-  if (Tags::is_single(tag) && !Tags::is_weak(tag)) return tag;
+Tag Provenance::narrow_set(Tag tag, uint32_t value) {
   Tags::Elements elements;
   if (!tags_.elements(tag, elements)) return tag;
   // Several words have the same upper half: the lower one tells which of them it is, see judge().

@@ -97,7 +97,13 @@ class Provenance {
     return high != 0 && Tags::is_single(high) && words_[Tags::word_of(high)].proven;
   }
   // An access whose base has no tag.
-  void untraced(uint64_t address, uint64_t pc);
+  void untraced(uint64_t address, uint64_t pc) {
+    if (!is_not_recorded(address)) note_untraced(address, pc);
+  }
+  // Whether the address is known to lie in no allocation, or in code. Quick; false when unknown.
+  bool is_not_recorded(uint64_t address) const {
+    return address - not_recorded_.address < not_recorded_.bytes;
+  }
   // A jump to an address whose upper dword has this tag.
   void jump(Tag high);
   // One of two values that are compared or subtracted: the tags and values of the halves that the
@@ -115,7 +121,10 @@ class Provenance {
   // The value cannot be the upper dword of an address, so it no longer needs a tag.
   static bool ends(uint32_t value) { return value == 0 || value == ~0U; }
   // A more precise tag for a dword that holds `value`, if possible.
-  Tag narrow(Tag tag, uint32_t value);
+  Tag narrow(Tag tag, uint32_t value) {
+    if (tag == 0 || ends(value)) return 0;
+    return Tags::is_single(tag) && !Tags::is_weak(tag) ? tag : narrow_set(tag, value);
+  }
 
   // ---- the result ----
 
@@ -156,6 +165,8 @@ class Provenance {
   void add_final(const format::Content& content, format::WordPart part, uint64_t address);
   uint64_t address_of(format::AllocationId id) const;
   const Allocation* find(uint64_t address, uint64_t* start = nullptr) const;
+  void note_untraced(uint64_t address, uint64_t pc);
+  Tag narrow_set(Tag tag, uint32_t value);
   void judge(Tag high, Tag low, uint64_t address);
   void prove(Word& word, format::AllocationId target);
   // The recorded word that a value is, perhaps with an offset added, if it points into or just past
@@ -181,6 +192,7 @@ class Provenance {
   // Pairs of words whose values were compared or subtracted; true: as whole addresses.
   std::map<std::pair<uint32_t, uint32_t>, bool> related_;
   std::set<uint64_t> untraced_;  // pcs
+  Range not_recorded_;           // as long as live_ stays as it is
   bool lost_ = false;
 };
 

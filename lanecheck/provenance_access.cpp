@@ -159,15 +159,28 @@ bool ProvenanceObserver::scalar_load(WaveState& state, const Wave&, const Inst& 
     words_->reach(high, state.registers.get(inst.src[0], 0), event.address);
   else
     words_->untraced(event.address, inst.pc);
-  for (uint32_t at = 0; at + 4 <= event.bytes && state.dwords < WaveState::kMost; at += 4) {
-    const Tag tag = words_->memory().get(event.address + at);
+  load_scalars(state, event.address, event.bytes);
+  return true;
+}
+
+void ProvenanceObserver::load_scalars(WaveState& state, uint64_t address, uint32_t bytes) {
+  for (uint32_t at = 0; at + 4 <= bytes && state.dwords < WaveState::kMost; at += 4) {
+    const Tag tag = words_->memory().get(address + at);
     if (tag != 0) {
       words_->read(tag);
       state.pending = true;
     }
-    state.loaded[state.dwords++][0] = tag;
+    state.loaded_scalars[state.dwords++] = tag;
   }
-  return true;
+}
+
+void ProvenanceObserver::finish_scalar_load(WaveState& state, const Wave& wave, const Inst& inst) {
+  const unsigned dwords = emulator::op_info(inst.op).dst_dwords;
+  for (unsigned d = 0; d < dwords && inst.dst + d < 128; ++d) {
+    const Tag tag = state.pending && d < state.dwords ? state.loaded_scalars[d] : 0;
+    state.registers.set_scalar(inst.dst + d, words_->narrow(tag, wave.sgpr[inst.dst + d]));
+  }
+  state.pending = false;
 }
 
 void ProvenanceObserver::finish_load(WaveState& state, const Wave& wave, const Inst& inst) {
@@ -178,11 +191,6 @@ void ProvenanceObserver::finish_load(WaveState& state, const Wave& wave, const I
   const unsigned dwords = std::min<unsigned>(state.dwords, emulator::op_info(inst.op).dst_dwords);
   for (unsigned d = 0; d < dwords; ++d) {
     const unsigned code = inst.dst + d;
-    if (code < RegisterTags::kFirstVector) {
-      if (code < 128)
-        state.registers.set_scalar(code, words_->narrow(state.loaded[d][0], wave.sgpr[code]));
-      continue;
-    }
     if (code >= 512) return;
     const emulator::Row& values = wave.v(static_cast<uint16_t>(code));
     Tag row[kLanes] = {};

@@ -24,6 +24,7 @@ struct ProvenanceWave {
   // Tags of the dwords that the current instruction loads.
   Tag loaded[kMost][emulator::kLanes];
   std::array<uint32_t, kMost> loaded_lanes;
+  std::array<Tag, kMost> loaded_scalars;
   unsigned dwords = 0;
   unsigned events = 0;
   bool pending = false;  // `loaded` has a tag
@@ -73,6 +74,11 @@ class ProvenanceObserver {
   }
   GFXGRAPH_INLINE bool row(WaveState& state, const Wave& wave, const Inst& inst,
                            emulator::AccessKind kind, uint64_t address) const;
+  bool wants_spans() const { return order_ == nullptr; }
+  GFXGRAPH_INLINE bool span(WaveState& state, const Wave& wave, const Inst& inst,
+                            const emulator::AccessSpan& span) const;
+  GFXGRAPH_INLINE bool scalar_span(WaveState& state, const Wave& wave, const Inst& inst,
+                                   uint64_t address, uint32_t bytes);
   bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                    const emulator::ScalarEvent& event);
   static void before_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
@@ -107,6 +113,11 @@ class ProvenanceObserver {
   // neither memory nor values have tags.
   GFXGRAPH_INLINE bool moves_no_tags(WaveState& state, const Wave& wave, const Inst& inst,
                                      const emulator::MemoryEvent& event) const;
+  // What a store or atomic takes from registers.
+  GFXGRAPH_INLINE static bool any_data_tagged(const WaveState& state, const Inst& inst,
+                                              unsigned bytes);
+  // By a proven pointer that all of `lanes` share.
+  GFXGRAPH_INLINE bool is_by_proven(const WaveState& state, const Inst& inst, uint32_t lanes) const;
   void follow(WaveState& state, const Wave& wave, const Inst& inst,
               const emulator::MemoryEvent& event);
   // For instructions with a tag in a source or result.
@@ -119,6 +130,8 @@ class ProvenanceObserver {
   void relate(const WaveState& state, const Wave& wave, const Inst& inst);
   void move_relative(WaveState& state, const Wave& wave, const Inst& inst);
   void finish_load(WaveState& state, const Wave& wave, const Inst& inst);
+  void load_scalars(WaveState& state, uint64_t address, uint32_t bytes);
+  void finish_scalar_load(WaveState& state, const Wave& wave, const Inst& inst);
   void finish_cross_lane(WaveState& state, const Wave& wave, const Inst& inst);
   void reach(const WaveState& state, const Inst& inst, const emulator::MemoryEvent& event,
              uint32_t lanes);
@@ -208,8 +221,12 @@ GFXGRAPH_INLINE void ProvenanceObserver::after(WaveState& state, const Wave& wav
   constexpr bool kFew = kKind % 2 != 0;
   if constexpr (rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad) {
     if (state.pending || any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst)))
-        [[unlikely]]
-      finish_load(state, wave, inst);
+        [[unlikely]] {
+      if constexpr (rule == TagRule::kScalarLoad)
+        finish_scalar_load(state, wave, inst);
+      else
+        finish_load(state, wave, inst);
+    }
   } else if constexpr (rule == TagRule::kCombine) {
     if (!state.touches || !any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst)))
         [[likely]]
@@ -265,31 +282,40 @@ GFXGRAPH_INLINE bool ProvenanceObserver::stays_tagged(const WaveState& state, co
   return ended == 0;
 }
 
+GFXGRAPH_INLINE bool ProvenanceObserver::any_data_tagged(const WaveState& state, const Inst& inst,
+                                                         unsigned bytes) {
+  const bool second = inst.format == emulator::Format::kDs && inst.src[2] < 512;
+  bool found = false;
+  for (unsigned d = 0; d < (bytes + 3U) / 4; ++d) {
+    found |= state.registers.any(std::min<unsigned>(inst.src[1], RegisterTags::kNoRegister) + d);
+    if (second) found |= state.registers.any(inst.src[2] + d);
+  }
+  return found;
+}
+
+GFXGRAPH_INLINE bool ProvenanceObserver::is_by_proven(const WaveState& state, const Inst& inst,
+                                                      uint32_t lanes) const {
+  Tag tag = 0;
+  const unsigned base = emulator::operands_of(inst).user >> kBaseShift & kBases;
+  return base < RegisterTags::kNoRegister && state.registers.all_have_one(base, lanes, tag) &&
+         words_->is_proven(tag);
+}
+
 GFXGRAPH_INLINE bool ProvenanceObserver::moves_no_tags(WaveState& state, const Wave& wave,
                                                        const Inst& inst,
                                                        const emulator::MemoryEvent& event) const {
   if (order_ != nullptr || inst.format == emulator::Format::kMimg) return false;
   const uint32_t lanes = event.exec & event.in_range & ~event.other_space;
   if (lanes == 0) return true;
-  if (event.kind != emulator::AccessKind::kLoad) {
-    const unsigned dwords = (event.access_bytes + 3U) / 4;
-    const bool second = inst.format == emulator::Format::kDs && inst.src[2] < 512;
-    for (unsigned d = 0; d < dwords; ++d)
-      if (state.registers.any(std::min<unsigned>(inst.src[1], RegisterTags::kNoRegister) + d) ||
-          (second && state.registers.any(inst.src[2] + d)))
-        return false;
-  }
+  if (event.kind != emulator::AccessKind::kLoad && any_data_tagged(state, inst, event.access_bytes))
+    return false;
   if (event.space == emulator::Space::kLds) {
     if (state.lds != nullptr && !state.lds->empty()) return false;
     ++state.events;
     return true;
   }
   if (event.space == emulator::Space::kScratch) return state.scratch.empty();
-  Tag tag = 0;
-  const unsigned base = emulator::operands_of(inst).user >> kBaseShift & kBases;
-  if (lanes != wave.exec() || base >= RegisterTags::kNoRegister ||
-      !state.registers.all_have_one(base, lanes, tag) || !words_->is_proven(tag))
-    return false;
+  if (lanes != wave.exec() || !is_by_proven(state, inst, lanes)) return false;
   const uint64_t first = event.address[static_cast<unsigned>(std::countr_zero(lanes))];
   const unsigned last_byte = event.access_bytes - 1U;
   uint64_t differ = 0;  // address bits in which lanes differ
@@ -305,12 +331,40 @@ GFXGRAPH_INLINE bool ProvenanceObserver::moves_no_tags(WaveState& state, const W
 // As moves_no_tags().
 GFXGRAPH_INLINE bool ProvenanceObserver::row(WaveState& state, const Wave&, const Inst& inst,
                                              emulator::AccessKind kind, uint64_t address) const {
-  Tag tag = 0;
-  const unsigned base = emulator::operands_of(inst).user >> kBaseShift & kBases;
-  return order_ == nullptr && base < RegisterTags::kNoRegister &&
-         state.registers.all_have_one(base, ~0U, tag) && words_->is_proven(tag) &&
+  return order_ == nullptr && is_by_proven(state, inst, ~0U) &&
          (kind == emulator::AccessKind::kLoad || !state.registers.any(inst.src[1])) &&
          words_->memory().has_none(address, address ^ (address + 4 * emulator::kLanes - 1));
+}
+
+// As moves_no_tags(). Addresses between two have the bits that these share.
+GFXGRAPH_INLINE bool ProvenanceObserver::span(WaveState& state, const Wave& wave, const Inst& inst,
+                                              const emulator::AccessSpan& span) const {
+  if (wave.exec() == 0 ||
+      (span.kind != emulator::AccessKind::kLoad && any_data_tagged(state, inst, span.access_bytes)))
+    return false;
+  if (span.space == emulator::Space::kLds) {
+    if (!state.lds->empty()) return false;
+    ++state.events;
+    return true;
+  }
+  return is_by_proven(state, inst, wave.exec()) &&
+         words_->memory().has_none(span.first, span.first ^ (span.first + span.bytes - 1));
+}
+
+// By a proven pointer, or from memory that is known not to be recorded.
+GFXGRAPH_INLINE bool ProvenanceObserver::scalar_span(WaveState& state, const Wave&,
+                                                     const Inst& inst, uint64_t address,
+                                                     uint32_t bytes) {
+  if (order_ != nullptr) return false;
+  const unsigned upper = inst.src[0] + 1U;
+  Tag tag = 0;
+  if (state.registers.any(upper)
+          ? !state.registers.all_have_one(upper, 1, tag) || !words_->is_proven(tag)
+          : !words_->is_not_recorded(address))
+    return false;
+  if (!words_->memory().has_none(address, address ^ (address + bytes - 1)))
+    load_scalars(state, address, bytes);
+  return true;
 }
 
 }  // namespace gfxgraph::lanecheck

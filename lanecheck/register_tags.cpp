@@ -29,13 +29,6 @@ bool RegisterTags::same_in(unsigned code, uint32_t lanes) const {
   return true;
 }
 
-void RegisterTags::set_scalar(unsigned code, Tag tag) {
-  if (code >= 128 || code == emulator::operand::kNull) return;
-  kind_[code] = tag != 0 ? kOne : kNone;
-  one_[code] = tag;
-  lanes_[code] = ~0U;
-}
-
 void RegisterTags::fill(unsigned code, uint32_t exec, Tag tag, uint32_t lanes) {
   if (code < kFirstVector || code >= kNoRegister) return;
   exec |= unused_;

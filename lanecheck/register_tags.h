@@ -50,7 +50,12 @@ class RegisterTags {
   bool same_in(unsigned code, uint32_t lanes) const;
 
   // Ignores codes that are not registers, and the null register.
-  void set_scalar(unsigned code, Tag tag);
+  GFXGRAPH_INLINE void set_scalar(unsigned code, Tag tag) {
+    if (code >= 128 || code == emulator::operand::kNull) return;
+    kind_[code] = tag != 0 ? kOne : kNone;
+    one_[code] = tag;
+    lanes_[code] = ~0U;
+  }
   // Among the lanes of `exec`, gives the tag to those of `lanes`, and clears it in the others.
   // Ignores codes that are not VGPRs.
   void fill(unsigned code, uint32_t exec, Tag tag, uint32_t lanes = ~0U);

@@ -56,6 +56,15 @@ bool may_be_in_run(const ShadowStep& step) {
   }
 }
 
+static bool goes_by_lane(const ShadowStep& step) {
+  switch (step.rule) {
+    case ShadowRule::kSelect:
+    case ShadowRule::kReadLane:
+    case ShadowRule::kCrossLane: return false;
+    default: return true;
+  }
+}
+
 uint16_t value_of(const ShadowStep& step) {
   const bool selects = step.rule == ShadowRule::kSelect && operand::is_sgpr(step.inst.src[2]);
   return selects ? step.inst.src[2] : operand::kNone;
@@ -126,12 +135,17 @@ std::unique_ptr<ShadowRun> finish_run(ShadowSteps steps, const RunRegisters& reg
     for (const RunRegisters::Register& one : dests) {
       if ((one.code >= kFirstVector) != vector) continue;
       run->dest[at] = one.code;
+      for (unsigned n = 0; n < needed.size(); ++n)
+        if (std::find(one.from.begin(), one.from.end(), run->source[n]) != one.from.end())
+          run->depends[at] |= static_cast<uint16_t>(1u << n);
       run->writer[at++] = one.writer;
       ++count;
     }
   };
   take_dest(true, run->vector_dests);
   take_dest(false, run->scalar_dests);
+  run->by_lane =
+      std::all_of(steps.begin(), steps.end(), [](const auto& step) { return goes_by_lane(*step); });
   run->steps = std::move(steps);
   return run;
 }

@@ -38,6 +38,10 @@ struct ShadowRun {
   uint32_t writer[kMost] = {};    // low half of the pc of the last write to dest[n]
   std::vector<uint16_t> written;  // all registers that the steps write
   ShadowSteps steps;
+  // The sources that each destination depends on, as bits.
+  uint16_t depends[kMost] = {};
+  // Whether all steps work lane by lane: a lane of a VGPR is defined where it is in `depends`.
+  bool by_lane = false;
 
   bool operator==(const ShadowRun& other) const;
 };

@@ -53,6 +53,15 @@ struct MemoryEvent {
   uint32_t soffset = 0;
 };
 
+// An access of the active lanes as its ends tell it; no MemoryEvent yet.
+struct AccessSpan {
+  Space space = Space::kGlobal;
+  AccessKind kind = AccessKind::kLoad;
+  uint8_t access_bytes = 0;  // per lane
+  uint64_t first = 0;        // the lowest address, as in MemoryEvent
+  uint64_t bytes = 0;        // from there to the end of the highest access
+};
+
 // SMEM load: scalar, ignores EXEC.
 struct ScalarEvent {
   uint64_t address = 0;
@@ -156,6 +165,14 @@ struct NullObserver {
   // within what the program requested of one region, into which SADDR points, too. Returns false if
   // memory() is to be called for it. The region is the instruction's entry in Wave::regions.
   //   bool row(WaveState&, const Wave&, const Inst&, AccessKind, uint64_t address)
+  // Optional, of what kSuspectsOnly would leave out, where not all lanes are a row: returns false
+  // if memory() is to be called. `wants_spans`: whether it may return true at all. The span may
+  // include launched lanes that are not active.
+  //   bool wants_spans() const
+  //   bool span(WaveState&, const Wave&, const Inst&, const AccessSpan&)
+  // Optional: of a load from memory that the program requested. Returns false if scalar_load() is
+  // to be called.
+  //   bool scalar_span(WaveState&, const Wave&, const Inst&, uint64_t address, uint32_t bytes)
   // Returns whether to perform the load; else 0 is loaded.
   bool scalar_load(WaveState&, const Wave&, const Inst&, const ScalarEvent&) { return true; }
 };

@@ -153,15 +153,15 @@ GFXGRAPH_INLINE const Inst* global_rows(Wave& w, const Inst* i, uint64_t base, c
 }
 
 // Whether all launched lanes, active or not, stay within the requested bytes of one region. If so,
-// sets `host` to the host address of device address `base`. `high`, if not null, has the upper
-// halves of the lanes' addresses; those of active lanes equal `hi`.
+// sets `host` to the host address of device address `base`, and `bounds` to where these lanes are.
+// `high`, if not null, has the upper halves of the lanes' addresses; those of active lanes equal
+// `hi`.
 template <bool kWrite>
 GFXGRAPH_INLINE bool launched_within_region(Wave& w, const Inst* i, uint64_t base,
                                             const Row& offset, uint32_t bytes, const Row* high,
-                                            uint32_t hi, uintptr_t& host) {
+                                            uint32_t hi, Bounds& bounds, uintptr_t& host) {
   RegionCacheEntry& entry = cache_entry(w, i);
   const uint32_t lanes = w.exec() | w.launched_lanes;
-  Bounds bounds;
   if (lanes == w.exec()) [[likely]] {
     bounds = active_bounds(offset, w.exec_mask);
   } else {
@@ -236,6 +236,43 @@ GFXGRAPH_INLINE bool is_misaligned(uint64_t base, const Row& offset, const Row& 
   return low % P::kBytes != 0;
 }
 
+// Whether the observer can do with the ends of an access.
+template <class Observer>
+GFXGRAPH_INLINE bool wants_spans(const Wave& w) {
+  if constexpr (requires { &Observer::span; })
+    return static_cast<const Observer*>(w.observer)->wants_spans();
+  return false;
+}
+template <class Observer, class P>
+GFXGRAPH_INLINE bool span_is_enough(Wave& w, const Inst* i, Space space, uint64_t base,
+                                    Bounds bounds) {
+  if constexpr (requires { &Observer::span; }) {
+    AccessSpan span;
+    span.space = space;
+    span.kind = P::kKind;
+    span.access_bytes = P::kBytes;
+    span.first = base + bounds.lo;
+    span.bytes = uint64_t{bounds.hi} - bounds.lo + P::kBytes;
+    auto& state = *static_cast<typename Observer::WaveState*>(w.observer_state);
+    return static_cast<Observer*>(w.observer)->span(state, w, *i, span);
+  }
+  return false;
+}
+
+// Whether an access needs no event: of a row that is not whole, as `high` and `hi` in
+// launched_within_region(). Sets `host` for global_rows_at().
+template <class Observer, class P>
+GFXGRAPH_INLINE bool needs_no_event(Wave& w, const Inst* i, uint64_t pointer, uint64_t base,
+                                    const Row& offset, const Row* high, uint32_t hi,
+                                    uintptr_t& host) {
+  if (!Observer::kSuspectsOnly && !wants_spans<Observer>(w)) return false;
+  Bounds bounds;
+  return launched_within_region<P::kWrite>(w, i, base, offset, P::kBytes, high, hi, bounds, host) &&
+         points_there<Observer>(w, i, pointer) && !is_misaligned<P>(base, offset, w.exec_mask) &&
+         (Observer::kSuspectsOnly ||
+          span_is_enough<Observer, P>(w, i, Space::kGlobal, base, bounds));
+}
+
 // Notifies the observer if it wants the event, and executes the remaining lanes. `pointer`: SADDR,
 // or 0.
 template <class Observer, class P>
@@ -248,11 +285,9 @@ GFXGRAPH_INLINE const Inst* global_access(Wave& w, const Inst* i, uint64_t point
   }
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
-  if constexpr (Observer::kSuspectsOnly) {
+  if constexpr (Observer::kMemory) {
     uintptr_t host = 0;
-    if (launched_within_region<P::kWrite>(w, i, base, offset, P::kBytes, nullptr, 0, host) &&
-        points_there<Observer>(w, i, pointer) && !is_misaligned<P>(base, offset, w.exec_mask))
-        [[likely]]
+    if (needs_no_event<Observer, P>(w, i, pointer, base, offset, nullptr, 0, host)) [[likely]]
       return global_rows_at<P>(w, i, base, offset, lanes, host);
   }
   report_row<Observer, P>(w, i, Space::kGlobal, base, offset, lanes, pointer);
@@ -272,6 +307,14 @@ template <class P>
       P::dropped(w, i, l);
   }
 }
+template <class Observer, class P>
+GFXGRAPH_INLINE bool lds_span_is_enough(Wave& w, const Inst* i, const Row& address) {
+  if (!wants_spans<Observer>(w) || w.exec() == 0) return false;
+  const Bounds bounds = active_bounds(address, w.exec_mask);
+  return uint64_t{bounds.hi} + P::kBytes <= w.group->lds_requested &&
+         !is_misaligned<P>(0, address, w.exec_mask) &&
+         span_is_enough<Observer, P>(w, i, Space::kLds, 0, bounds);
+}
 // Accesses at register + imm, wrapping at 32 bits, because compilers fold negative offsets that
 // way.
 template <class Observer, class P>
@@ -281,7 +324,8 @@ GFXGRAPH_INLINE const Inst* lds_rows(Wave& w, const Inst* i, uint32_t imm, const
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
   if constexpr (Observer::kLds && !Observer::kSuspectsOnly)
-    report_row<Observer, P>(w, i, Space::kLds, 0, address, lanes);
+    if (!lds_span_is_enough<Observer, P>(w, i, address))
+      report_row<Observer, P>(w, i, Space::kLds, 0, address, lanes);
   if (lanes.exec == 0) return i->next();
   const Bounds bounds = active_bounds(address, *lanes.mask);
   if constexpr (Observer::kLds && Observer::kSuspectsOnly) {

@@ -54,16 +54,13 @@ template <class Observer, class P>
 template <class Observer, class P>
 GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi, uint64_t imm) {
   const Row* v = &w.v(i->src[0]);
-  if constexpr (Observer::kSuspectsOnly) {
-    const uint64_t base = (uint64_t{hi} << 32) + imm;
-    const Row offset = v[0];
-    uintptr_t host = 0;
-    if (launched_within_region<P::kWrite>(w, i, base, offset, P::kBytes, &v[1], hi, host) &&
-        !is_misaligned<P>(base, offset, w.exec_mask)) [[likely]] {
-      Lanes lanes;
-      all_lanes<Observer>(w, lanes);
-      return global_rows_at<P>(w, i, base, offset, lanes, host);
-    }
+  const uint64_t base = (uint64_t{hi} << 32) + imm;
+  const Row offset = v[0];
+  uintptr_t host = 0;
+  if (needs_no_event<Observer, P>(w, i, 0, base, offset, &v[1], hi, host)) [[likely]] {
+    Lanes lanes;
+    all_lanes<Observer>(w, lanes);
+    return global_rows_at<P>(w, i, base, offset, lanes, host);
   }
   uint32_t other = 0;
   if (i->format == Format::kFlat) {
@@ -255,14 +252,20 @@ GFXGRAPH_INLINE bool scalar_event(Wave& w, const Inst* i, uint64_t address, uint
   return true;
 }
 
+// Whether a load of these bytes, within what the program requested, needs no event.
 template <class Observer>
-GFXGRAPH_INLINE bool is_ordinary(const Wave& w, const Inst* i, const RegionCacheEntry& entry) {
+GFXGRAPH_INLINE bool is_ordinary(const Wave& w, const Inst* i, const RegionCacheEntry& entry,
+                                 uint64_t address, uint32_t bytes) {
   if constexpr (!Observer::kMemory) {
     return true;
   } else if constexpr (Observer::kSuspectsOnly) {
     return entry.requested_size != 0 &&
            Observer::is_ordinary(
                *static_cast<const typename Observer::WaveState*>(w.observer_state), w, *i);
+  } else if constexpr (requires { &Observer::scalar_span; }) {
+    auto& state = *static_cast<typename Observer::WaveState*>(w.observer_state);
+    return entry.requested_size != 0 &&
+           static_cast<Observer*>(w.observer)->scalar_span(state, w, *i, address, bytes);
   } else {
     return false;
   }
@@ -296,7 +299,8 @@ const Inst* s_load(Wave& w, const Inst* i) {
   const RegionCacheEntry& entry = cache_entry(w, i);
   const uint64_t into = address - entry.base;
   const uint64_t size = Observer::kMemory ? entry.requested_size : entry.size;
-  if (into >= size || kDwords * 4 > size - into || !is_ordinary<Observer>(w, i, entry)) [[unlikely]]
+  if (into >= size || kDwords * 4 > size - into ||
+      !is_ordinary<Observer>(w, i, entry, address, kDwords * 4)) [[unlikely]]
     return s_load_looked_up<Observer, kDwords>(w, i, address);
   const auto host = reinterpret_cast<uintptr_t>(entry.host) + into;
   uint32_t value[kDwords];

@@ -74,6 +74,41 @@ TEST(InitTruth, Buffers) {
   check_all(faults, with_init());
 }
 
+// The first accesses are to what was written, a later one of the same instruction is not.
+TEST(InitTruth, BuffersWrittenInPart) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  const auto in_part = [](FindingClass expected, const std::string& kernel, uint32_t block,
+                          uint64_t bytes) {
+    return Fault{expected, kernel, kernel,
+                 [=](TraceBuilder& t, const std::string& launched) {
+                   const auto to = t.buffer(kBytes);
+                   const auto from = t.unwritten_buffer(bytes);
+                   const bool safe = launched.ends_with("_safe");
+                   const std::vector<uint32_t> ones(bytes / (safe ? 4 : 8), 1);
+                   format::Copy copy;
+                   copy.destination.allocation = from.id;
+                   copy.width_bytes = ones.size() * 4;
+                   copy.host_source = t.content(ones);
+                   t.add(copy);
+                   t.launch(launched, 2, block, {to, from});
+                 },
+                 "unwritten.bundle"};
+  };
+  std::vector<Fault> faults = {in_part(FindingClass::kU1, "as_index", 32, 2 * 32 * 4),
+                               in_part(FindingClass::kU1, "as_index", 100, 2 * 100 * 4),
+                               in_part(FindingClass::kU1, "as_strided_index", 64, 2 * 64 * 8),
+                               in_part(FindingClass::kU1, "as_masked_index", 64, 2 * 64 * 4),
+                               in_part(FindingClass::kU2, "as_condition", 64, 2 * 64 * 4),
+                               in_part(FindingClass::kU2, "as_uniform_condition", 32, 2 * 4),
+                               in_part(FindingClass::kU1, "as_next_index", 32, 2 * 4),
+                               in_part(FindingClass::kU1, "as_scalar_index", 32, 2 * 4)};
+  // memcheck's word for the same scalar load.
+  for (Fault& fault : faults)
+    if (fault.kernel == "as_next_index" || fault.kernel == "as_scalar_index")
+      fault.also = {FindingClass::kE3};
+  check_all(faults, with_init());
+}
+
 TEST(InitTruth, LdsAndRegisters) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   const auto local = [](FindingClass expected, const std::string& kernel) {
@@ -84,10 +119,11 @@ TEST(InitTruth, LdsAndRegisters) {
                  },
                  "unwritten.bundle"};
   };
-  check_all({local(FindingClass::kU1, "lds_as_index"), local(FindingClass::kU2, "lds_as_condition"),
-             local(FindingClass::kU1, "register_as_index"),
-             local(FindingClass::kU2, "scalar_as_condition")},
-            with_init());
+  check_all(
+      {local(FindingClass::kU1, "lds_as_index"), local(FindingClass::kU1, "second_of_two"),
+       local(FindingClass::kU2, "lds_as_condition"), local(FindingClass::kU1, "register_as_index"),
+       local(FindingClass::kU2, "scalar_as_condition")},
+      with_init());
 }
 
 Report check(TraceBuilder& trace) {

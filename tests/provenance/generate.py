@@ -91,8 +91,20 @@ class Case:
             f"  sum += walk(*{'&' if by_value else ''}root, context);",
             "  sums[threadIdx.x] = sum + blockIdx.x;",
             "}",
+            # Each block loads another pointer by the same scalar instruction.
+            "__global__ void pick(int* const* table, uint64_t* sums) {",
+            "  sums[blockIdx.x] = *table[blockIdx.x];",
+            "}",
             "void run(uint32_t seed) {",
             "  Memory memory(seed);",
+            "  const Memory::Place table = memory.take(24);",
+            "  memory.note('P', table.address);",
+            "  for (int n = 0; n < 3; ++n) {",
+            "    const Memory::Place at = memory.take(4);",
+            "    std::memcpy(at.bytes, &n, 4);",
+            "    memory.note('P', at.address);",
+            "    std::memcpy(table.bytes + 8 * n, &at.address, 8);",
+            "  }",
             f"  const Memory::Place root = memory.take(sizeof(S{root}));",
             f"  build(root.bytes, memory, static_cast<S{root}*>(nullptr));",
             "  memory.upload();",
@@ -109,6 +121,7 @@ class Case:
         else:
             out += [f"  S{root}* const given = reinterpret_cast<S{root}*>(root.address);"]
         out += [
+            "  pick<<<3, 1>>>(reinterpret_cast<int**>(table.address), sums);",
             "  hipLaunchKernelGGL(kernel, dim3(1), dim3(64), 0, 0, given, memory.decoy(), context, sums);",
             "  CHECK(hipDeviceSynchronize());",
             "  uint64_t got[64];",

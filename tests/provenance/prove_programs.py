@@ -74,6 +74,8 @@ def prove(build, program, first, end, folder, totals):
     for reason, words in report["reasons"].items():
         reasons[reason] = reasons.get(reason, 0) + words
     found = problems_of(truth, report.get("list", []))
+    if report["untraced_instructions"] != 0:
+        found.append(f"{report['untraced_instructions']} instructions access memory at an address that comes from no word")
     for options in (["--layout", "shift"], ["--fresh", "poison", "--layout", "shift"]):
         replayed = run(
             [build / "bin/gfxgraph-replay", trace, "--device", "emulated", "--mode", "eager"]

@@ -118,6 +118,7 @@ extern "C" __global__ void swap_misaligned_safe(char* to, int shift) {
 }
 extern "C" __global__ void add_misaligned_lds(int* to, int shift) {
   __shared__ unsigned counters[64];
+  counters[LANE] = counters[LANE + 32] = 0;
   unsigned at = 4 * LANE + shift;
   PIN(at);
   atomicAdd(reinterpret_cast<unsigned*>(reinterpret_cast<char*>(counters) + at), 1u);
@@ -125,6 +126,7 @@ extern "C" __global__ void add_misaligned_lds(int* to, int shift) {
 }
 extern "C" __global__ void add_misaligned_lds_safe(int* to, int shift) {
   __shared__ unsigned counters[64];
+  counters[LANE] = counters[LANE + 32] = 0;
   unsigned at = 4 * LANE + (shift & ~3);
   PIN(at);
   atomicAdd(reinterpret_cast<unsigned*>(reinterpret_cast<char*>(counters) + at), 1u);

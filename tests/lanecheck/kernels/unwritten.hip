@@ -17,6 +17,14 @@ PAIR(as_uniform_condition, const int, if (from[blockIdx.x] > 3) to[INDEX] = 7;)
 PAIR(as_bound, const int, for (int n = 0; n < from[0] % 4; ++n) to[INDEX] += n;)
 PAIR(as_byte, const unsigned char, to[from[INDEX] & 15] = INDEX;)
 PAIR(as_wide, const int4, to[(from[ITEM % 8].z & 31)] = INDEX;)
+PAIR(as_strided_index, const int, to[from[INDEX * 2] & 31] = INDEX;)
+PAIR(as_masked_index, const int, if (ITEM % 3 != 0) to[from[INDEX] & 31] = INDEX;)
+PAIR(as_next_index, const int,
+     int at = 0;
+     _Pragma("unroll 1") for (int n = 0; n < 3; ++n) at = from[at & 1];
+     to[at & 31] = ITEM;)
+__constant__ int squares[4] = {0, 1, 4, 9};
+PAIR(as_scalar_index, const int, to[INDEX] = squares[from[blockIdx.x] & 3];)
 PAIR(computed, const int, to[INDEX] = from[INDEX] * 3 + INDEX;)
 PAIR(counted, int, if (ITEM < 4) to[atomicAdd(&from[ITEM], 1) & 31] = ITEM;)
 
@@ -46,6 +54,21 @@ KERNEL lds_as_condition_safe(int* to, const int*) {
   __syncthreads();
   if (flag != 0) to[ITEM] = 3;
 }
+
+// One instruction loads two dwords, of which nobody wrote the second.
+#define TWO_OF_LDS(name, shift)                                                                       \
+  KERNEL name(int* to, const int*) {                                                                  \
+    __shared__ int tile[128];                                                                         \
+    tile[ITEM] = 5;                                                                                   \
+    __syncthreads();                                                                                  \
+    long both;                                                                                        \
+    asm volatile("ds_read2_b32 %0, %1 offset1:64\n s_waitcnt lgkmcnt(0)"                              \
+                 : "=v"(both)                                                                         \
+                 : "v"(static_cast<unsigned>(reinterpret_cast<uintptr_t>(tile + ITEM))));             \
+    to[(both >> (shift)) & 31] = ITEM;                                                                \
+  }
+TWO_OF_LDS(second_of_two, 32)
+TWO_OF_LDS(second_of_two_safe, 0)
 
 // Odd lanes load from LDS, the others from memory, by one instruction.
 PAIR(as_index_beside_lds, const int,
