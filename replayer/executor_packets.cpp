@@ -453,10 +453,10 @@ class PacketExecutor : public Executor {
     instance_.hip().hipGetLastError();
     return fail(
         Status::kUnsupported,
-        fmt::format("mode packets: {}: its end outside of buffers is memory that HIP does not "
-                    "know, which kernels cannot reach: give pinned memory, or read the "
-                    "output from the step",
-                    instance_.program().describe(index)));
+        fmt::format(
+            "mode packets: {}: its end outside the buffers is memory that HIP does not know, so "
+            "kernels cannot access it: use pinned memory, or read the output from the step",
+            instance_.program().describe(index)));
   }
 
   void set_box(Packet& packet, const PacketKernel& kernel, const Box& box) const {
@@ -507,7 +507,7 @@ class PacketExecutor : public Executor {
   Result<void> run_parts(hip::Stream stream, bool fenced) {
     if (!fenced && forwards_any()) {
       return fail(Status::kUnsupported,
-                  "mode packets: a run without fences cannot copy to pageable memory: give pinned "
+                  "mode packets: a run without fences cannot copy to pageable memory: use pinned "
                   "memory, or read the output from the step");
     }
     if (!fenced && streams_) {

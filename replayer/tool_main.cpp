@@ -117,20 +117,21 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
       format::Trace::open(arguments.trace, options);
   if (!trace) {
     Error error = trace.error();
-    if (error.status == Status::kTruncated) error.message += "; --allow-torn replays what is there";
+    if (error.status == Status::kTruncated)
+      error.message += "; --allow-torn replays the intact part";
     return tl::unexpected<Error>(std::move(error));
   }
   if (arguments.pointers == "proven" && !(*trace)->provenance().made)
     return fail(Status::kInvalidArgument, arguments.trace + kNothingProven);
-  if (!(*trace)->sealed()) console::message(fmt::format("torn trace: {}", (*trace)->torn_reason()));
+  if (!(*trace)->sealed())
+    console::message(fmt::format("truncated trace: {}", (*trace)->torn_reason()));
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
                             Program::build(std::move(*trace), arguments.max_operations));
   const Result<void> complete = program->check_complete(arguments.allow_torn);
   if (!complete && !arguments.allow_incomplete) return tl::unexpected<Error>(complete.error());
   if (!complete) console::message("warning: " + complete.error().message);
   if (const size_t more = program->trace().devices().size(); more != 0) {
-    console::message(
-        fmt::format("the work of the program's {} devices is done by one device", more + 1));
+    console::message(fmt::format("one device does the work of the program's {} devices", more + 1));
   }
   return program;
 }

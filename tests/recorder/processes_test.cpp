@@ -192,7 +192,7 @@ TEST_F(ProcessesTest, TracesOfKilledProcessesAreClosed) {
   EXPECT_FALSE(killed.complete);
   EXPECT_THAT(killed.error, HasSubstr("ended without telling the recorder"));
   ASSERT_THAT(killed.incomplete, SizeIs(1));
-  EXPECT_THAT(killed.incomplete[0], HasSubstr("lacks what was not yet written"));
+  EXPECT_THAT(killed.incomplete[0], HasSubstr("lacks everything not yet written"));
   expect_launches(killed, 1);
   EXPECT_THAT(result.err, HasSubstr(killed.file));
 }
