@@ -11,7 +11,8 @@ std::string format_bytes(uint64_t bytes) {
   constexpr std::array<const char*, 4> kUnits = {"KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes) / 1024.0;
   size_t unit = 0;
-  while (value >= 1024.0 && unit + 1 < kUnits.size()) {
+  // What would be rounded to 1024.0 is 1.0 of the next unit.
+  while (value >= 1023.95 && unit + 1 < kUnits.size()) {
     value /= 1024.0;
     ++unit;
   }

@@ -13,7 +13,7 @@ tl::unexpected<Error> ByteCursor::fail_short(uint64_t wanted) const {
 
 Result<void> ByteCursor::seek(uint64_t position) {
   if (position > bytes_.size()) {
-    return fail(Status::kTruncated, fmt::format("position {} lies past the end, byte {}", position,
+    return fail(Status::kTruncated, fmt::format("position {} is past the end, byte {}", position,
                                                 base_offset_ + bytes_.size()));
   }
   position_ = position;

@@ -60,7 +60,7 @@ void write_to_stderr(std::string_view text) noexcept {
       escaped = printable(Lines{text});
       text = escaped;
     } catch (const std::bad_alloc&) {
-      text = "a message cannot be shown for lack of memory";
+      text = "a message was dropped: out of memory";
     }
   }
   char begin[] = "gfxgraph: ";

@@ -104,8 +104,8 @@ Result<PlainLayout> plain_layout(std::span<const std::byte> bytes) {
     const std::optional<uint64_t> end = checked_add(entry.offset, entry.size);
     if (!end) {
       return fail(Status::kCorrupt,
-                  fmt::format("offload bundle: entry {} has offset {:#x} and size {:#x}", entry.id,
-                              entry.offset, entry.size));
+                  fmt::format("offload bundle: entry {}: offset {:#x} + size {:#x} overflows",
+                              entry.id, entry.offset, entry.size));
     }
     layout.total_bytes = std::max(layout.total_bytes, *end);
     layout.entries.push_back(std::move(entry));
@@ -172,13 +172,14 @@ Result<CompressedHeader> compressed_header(std::span<const std::byte> bytes) {
   if (version >= 2) {
     GFXGRAPH_ASSIGN_OR_RETURN(result.total_bytes, header.number(width, "its total size"));
   }
-  GFXGRAPH_ASSIGN_OR_RETURN(result.plain_bytes, header.number(width, "its plain size"));
+  GFXGRAPH_ASSIGN_OR_RETURN(result.plain_bytes, header.number(width, "its uncompressed size"));
   GFXGRAPH_ASSIGN_OR_RETURN(result.hash, header.number(8, "its hash"));
   result.header_bytes = header.offset();
   if (result.plain_bytes > kMaxPlainBytes) {
-    return fail(Status::kCorrupt, fmt::format("compressed offload bundle: declares {} plain bytes, "
-                                              "the limit is {}",
-                                              result.plain_bytes, kMaxPlainBytes));
+    return fail(
+        Status::kCorrupt,
+        fmt::format("compressed offload bundle: declares {} uncompressed bytes, the limit is {}",
+                    result.plain_bytes, kMaxPlainBytes));
   }
   if (version >= 2 && result.total_bytes < result.header_bytes) {
     return fail(Status::kCorrupt,
@@ -194,7 +195,7 @@ Result<Inflated> inflate_bundle(std::span<const std::byte> bytes, const Compress
   if (header.total_bytes != 0) {
     if (header.total_bytes > bytes.size()) {
       return fail(Status::kTruncated,
-                  fmt::format("compressed offload bundle: declares {} bytes, {} are there",
+                  fmt::format("compressed offload bundle: declares {} bytes, has {}",
                               header.total_bytes, bytes.size()));
     }
     end = header.total_bytes;
@@ -215,10 +216,11 @@ Result<uint64_t> read_compressed(std::span<const std::byte> bytes,
   md5.final(digest);
   if (digest.low() != header.hash) {
     return fail(Status::kCorrupt,
-                "compressed offload bundle: the hash of the plain bytes is wrong");
+                "compressed offload bundle: the hash of the uncompressed bytes is wrong");
   }
   if (!starts_with(inflated->bytes, kPlainMagic)) {
-    return fail(Status::kCorrupt, "compressed offload bundle: holds no plain offload bundle");
+    return fail(Status::kCorrupt,
+                "compressed offload bundle: the uncompressed bytes are not an offload bundle");
   }
   GFXGRAPH_TRY(read_plain(inflated->bytes, entries));
   return header.total_bytes != 0 ? header.total_bytes
@@ -322,13 +324,13 @@ std::string_view kind_of_archive(std::span<const std::byte> file) {
   };
   constexpr Kind kKinds[] = {
       {"!<arch>\n", "a static library: unpack its objects with \"ar x\""},
-      {"!<thin>\n", "a thin static library: give the objects that it names"},
+      {"!<thin>\n", "a thin static library: pass the objects that it names"},
       {"PK\x03\x04", "a zip archive, as wheels are: unpack it"},
-      {"\x1f\x8b", "compressed by gzip: unpack it"},
+      {"\x1f\x8b", "compressed with gzip: unpack it"},
       {"\xfd"
        "7zXZ",
-       "compressed by xz: unpack it"},
-      {"\x28\xb5\x2f\xfd", "compressed by zstd: unpack it"},
+       "compressed with xz: unpack it"},
+      {"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it"},
   };
   for (const Kind& kind : kKinds)
     if (starts_with(file, kind.magic)) return kind.text;

@@ -48,10 +48,10 @@ std::string processor_of_target(const std::string& target) {
 Result<std::string> v3_target(uint32_t flags) {
   const std::string_view processor = processor_name(flags);
   if (processor.empty()) {
-    return fail(Status::kUnsupported,
-                fmt::format("code object: EF_AMDGPU_MACH {:#x} names no processor that this build "
-                            "knows",
-                            flags & llvm::ELF::EF_AMDGPU_MACH));
+    return fail(
+        Status::kUnsupported,
+        fmt::format("code object: EF_AMDGPU_MACH {:#x} is not a processor that this build knows",
+                    flags & llvm::ELF::EF_AMDGPU_MACH));
   }
   std::string target = fmt::format("amdgcn-amd-amdhsa--{}", processor);
   if ((flags & llvm::ELF::EF_AMDGPU_FEATURE_SRAMECC_V3) != 0) target += ":sramecc+";
@@ -157,7 +157,7 @@ class ParsedCodeObject final : public CodeObject {
     gpu_arch_ = processor_of_target(target_);
     if (gpu_arch_.empty()) {
       return fail(Status::kCorrupt,
-                  fmt::format("code object: amdhsa.target {} names no processor", target_));
+                  fmt::format("code object: amdhsa.target {} does not name a processor", target_));
     }
     if (header_processor == gpu_arch_) return {};
     // A processor unknown to this build also has an unknown number.
@@ -165,7 +165,7 @@ class ParsedCodeObject final : public CodeObject {
     return fail(Status::kCorrupt,
                 fmt::format("code object: the elf header says {} (e_flags {:#x}), the metadata's "
                             "amdhsa.target says {}",
-                            header_processor.empty() ? "no known processor" : header_processor,
+                            header_processor.empty() ? "an unknown processor" : header_processor,
                             image.flags(), gpu_arch_));
   }
 
@@ -245,7 +245,7 @@ class ParsedCodeObject final : public CodeObject {
     if (!code || !in_code(kernel.entry_address) || kernel.entry_address % kEntryAlign != 0) {
       return fail(Status::kCorrupt,
                   fmt::format("{}: kernel_code_entry_byte_offset {} leads to {:#x}, which is not a "
-                              "256-byte aligned place in code",
+                              "256-byte aligned address in code",
                               where, descriptor->entry_offset_bytes, kernel.entry_address));
     }
     kernel.uses_dynamic_stack |= descriptor->dynamic_stack();

@@ -88,8 +88,7 @@ std::string KernelDescriptor::gfx10_error() const {
                        kUserSgprs);
   if (user_sgprs_asked() > user_sgpr_count())
     return fmt::format(
-        "the descriptor asks for {} user SGPRs and has room for {} "
-        "(kernel_code_properties and USER_SGPR_COUNT)",
+        "the descriptor enables {} user SGPRs (kernel_code_properties), but USER_SGPR_COUNT is {}",
         user_sgprs_asked(), user_sgpr_count());
   if ((compute_pgm_rsrc2 >> 11 & 3) == 3)
     return "the descriptor's ENABLE_VGPR_WORKITEM_ID is 3, which is undefined";

@@ -129,10 +129,10 @@ Result<std::vector<Segment>> ElfImage::segments() const {
     }
     const uint64_t align = std::max<uint64_t>(1, header.p_align);
     if (header.p_filesz != 0 && (header.p_vaddr - header.p_offset) % align != 0) {
-      return fail(Status::kCorrupt,
-                  fmt::format("segment {}: p_vaddr {:#x} and p_offset {:#x} disagree about p_align "
-                              "{:#x}",
-                              number, uint64_t{header.p_vaddr}, uint64_t{header.p_offset}, align));
+      return fail(
+          Status::kCorrupt,
+          fmt::format("segment {}: p_vaddr {:#x} and p_offset {:#x} differ modulo p_align {:#x}",
+                      number, uint64_t{header.p_vaddr}, uint64_t{header.p_offset}, align));
     }
     Segment segment;
     segment.address = header.p_vaddr;

@@ -54,7 +54,7 @@ Result<std::shared_ptr<const HostProgram>> HostProgram::open(const std::filesyst
     GFXGRAPH_ASSIGN_OR_RETURN(internal::ElfImage image, internal::ElfImage::open(file.bytes()));
     return std::make_shared<const MappedProgram>(std::move(file), std::move(image));
   } catch (const std::bad_alloc&) {
-    return fail(Status::kOutOfMemory, fmt::format("{}: no memory for it", path.string()));
+    return fail(Status::kOutOfMemory, fmt::format("{}: out of memory", path.string()));
   }
 }
 

@@ -15,7 +15,8 @@ constexpr size_t kStepBytes = size_t{1} << 20;
 tl::unexpected<Error> wrong_size(uint64_t declared) {
   return fail(
       Status::kCorrupt,
-      fmt::format("compressed data does not give the {} bytes that its header declares", declared));
+      fmt::format("compressed data does not expand to the {} bytes that its header declares",
+                  declared));
 }
 
 Result<Inflated> inflate_zstd(std::span<const std::byte> input, uint64_t size_bytes) {

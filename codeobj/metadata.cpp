@@ -86,8 +86,8 @@ struct Fields {
     const std::optional<DocNode> value = find(map, key);
     if (!value && !required) return std::string();
     if (!value || !value->isString()) {
-      return fail(Status::kCorrupt,
-                  fmt::format("{}: field {} is {}", where, key, value ? "no string" : "missing"));
+      return fail(Status::kCorrupt, fmt::format("{}: field {} is {}", where, key,
+                                                value ? "not a string" : "missing"));
     }
     return value->getString().str();
   }
@@ -97,8 +97,8 @@ struct Fields {
     if (!value && !required) return 0U;
     const Type kind = value ? value->getKind() : Type::Nil;
     if (kind != Type::Int && kind != Type::UInt && kind != Type::Boolean) {
-      return fail(Status::kCorrupt,
-                  fmt::format("{}: field {} is {}", where, key, value ? "no number" : "missing"));
+      return fail(Status::kCorrupt, fmt::format("{}: field {} is {}", where, key,
+                                                value ? "not a number" : "missing"));
     }
     const bool negative = kind == Type::Int && value->getInt() < 0;
     const uint64_t number = kind == Type::Boolean ? (value->getBool() ? 1 : 0)
@@ -158,7 +158,7 @@ Result<void> read_arguments(const DocNode& map, Kernel& kernel) {
 
 Result<Kernel> read_kernel(const DocNode& map, size_t index) {
   Fields fields{map, fmt::format("amdhsa.kernels[{}]", index)};
-  if (!map.isMap()) return fail(Status::kCorrupt, fields.where + " is no map");
+  if (!map.isMap()) return fail(Status::kCorrupt, fields.where + " is not a map");
   Kernel kernel;
   GFXGRAPH_ASSIGN_OR_RETURN(kernel.name, fields.text(".name", true));
   fields.where = "kernel " + kernel.name;
@@ -224,7 +224,7 @@ Result<void> read_note(std::span<const std::byte> note, Metadata& metadata,
   GFXGRAPH_TRY(check_note(note));
   Document document;
   if (!document.readFromBlob(text_of(note), false)) {
-    return fail(Status::kCorrupt, "metadata note: a key twice in one map, or an extension value");
+    return fail(Status::kCorrupt, "metadata note: a duplicate key in a map, or an extension value");
   }
   DocNode root = document.getRoot();
   if (!root.isMap()) return fail(Status::kCorrupt, "metadata note: not a map");

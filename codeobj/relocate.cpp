@@ -66,7 +66,7 @@ Result<void> load_segments(const CodeObject& code, std::span<std::byte> memory,
     if (relocation.type != llvm::ELF::R_AMDGPU_RELATIVE64) {
       if (relocation.symbol.empty()) {
         return fail(Status::kUnsupported,
-                    fmt::format("relocation at {:#x}: type {} (r_info) names no symbol",
+                    fmt::format("relocation at {:#x}: type {} (r_info) has no symbol",
                                 relocation.address, relocation.type));
       }
       const auto found = defined.find(relocation.symbol);

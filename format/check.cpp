@@ -20,8 +20,7 @@ Result<void> check_name(const std::string& name, const char* what) {
 // Code objects, kernels and graphs are found by index = id - 1.
 Result<void> check_next_id(uint32_t id, size_t before, const char* what) {
   if (id != before + 1) {
-    return fail(Status::kCorrupt,
-                fmt::format("{} has id {} where {} is next", what, id, before + 1));
+    return fail(Status::kCorrupt, fmt::format("{} has id {}, expected {}", what, id, before + 1));
   }
   return {};
 }
@@ -38,8 +37,11 @@ Result<void> check_argument(const Kernel& kernel, const Argument& argument, uint
                             kernel.name, argument.offset_bytes, argument.size_bytes, limit));
   }
   if (argument.offset_bytes < from) {
-    return fail(Status::kCorrupt, fmt::format("kernel {}: argument at {} stands behind one at {}",
-                                              kernel.name, argument.offset_bytes, from));
+    return fail(
+        Status::kCorrupt,
+        fmt::format(
+            "kernel {}: argument at {} comes after one at {}; they must be in ascending order",
+            kernel.name, argument.offset_bytes, from));
   }
   if (has_nul(argument.name) || has_nul(argument.value_kind)) {
     return fail(Status::kCorrupt,
@@ -92,7 +94,7 @@ std::optional<KnownBlob> Checker::find_blob(BlobId id) const {
 Result<void> Checker::add_blob(BlobId id, uint64_t size_bytes) {
   if (!blobs_.emplace(id, KnownBlob{size_bytes, false}).second) {
     return fail(Status::kCorrupt,
-                fmt::format("blob {:016x}{:016x} is there twice", id.high, id.low));
+                fmt::format("blob {:016x}{:016x} is stored twice", id.high, id.low));
   }
   return {};
 }
@@ -105,7 +107,7 @@ Result<void> Checker::add_chunk_list(BlobId id, const ChunkListView& list) {
     if (!found || found->is_list) {
       return fail(Status::kCorrupt,
                   fmt::format("chunk list: its chunk {}, blob {:016x}{:016x}, {}", i, chunk.high,
-                              chunk.low, !found ? "does not stand before it" : "is a list"));
+                              chunk.low, !found ? "does not precede it" : "is a list"));
     }
     if (found->size_bytes != list.bytes_of(i)) {
       return fail(Status::kCorrupt, fmt::format("chunk list: its chunk {} has {} bytes, not {}", i,
@@ -122,8 +124,7 @@ Result<void> Checker::add(const CodeObject& code_object) {
   GFXGRAPH_TRY(check_name(code_object.target, "code object: target"));
   if (!has_blob(code_object.elf)) {
     return fail(Status::kCorrupt,
-                fmt::format("code object {}: its blob {:016x}{:016x} does not "
-                            "stand before it",
+                fmt::format("code object {}: its blob {:016x}{:016x} does not precede it",
                             code_object.id, code_object.elf.high, code_object.elf.low));
   }
   GFXGRAPH_TRY(check_device(code_object.device, "code object"));
@@ -169,7 +170,8 @@ Result<void> Checker::add(const Graph& graph) {
                                                   where(), node.dependencies[d]));
       }
       if (d > 0 && node.dependencies[d] <= node.dependencies[d - 1]) {
-        return fail(Status::kCorrupt, fmt::format("{}: its dependencies do not rise", where()));
+        return fail(Status::kCorrupt,
+                    fmt::format("{}: its dependencies are not in ascending order", where()));
       }
     }
     Result<void> checked;
@@ -206,10 +208,10 @@ Result<void> Checker::add(const Site& site) {
     return fail(Status::kCorrupt, fmt::format("site: a symbol of {} bytes", site.symbol.size()));
   }
   if (site.symbol.empty() && (site.symbol_offset_bytes != 0 || site.symbol_unique)) {
-    return fail(Status::kCorrupt, "site: an offset from no symbol");
+    return fail(Status::kCorrupt, "site: an offset without a symbol");
   }
   if (site.symbol_offset_bytes > site.offset_bytes) {
-    return fail(Status::kCorrupt, fmt::format("site: {:#x} bytes behind a symbol, at {:#x}",
+    return fail(Status::kCorrupt, fmt::format("site: {:#x} bytes past a symbol, at {:#x}",
                                               site.symbol_offset_bytes, site.offset_bytes));
   }
   ++sites_;
@@ -219,11 +221,11 @@ Result<void> Checker::add(const Site& site) {
 Result<void> Checker::add(const KnownWords& known) {
   const WordPlace& place = known.place;
   if (place.graph == 0 && place.node != 0) {
-    return fail(Status::kCorrupt, fmt::format("provenance: node {} of no graph", place.node));
+    return fail(Status::kCorrupt, fmt::format("provenance: node {} without a graph", place.node));
   }
   if (place.graph == 0 && place.event >= events_) {
     return fail(Status::kCorrupt,
-                fmt::format("provenance: event {} does not stand before it", place.event));
+                fmt::format("provenance: event {} does not precede it", place.event));
   }
   if (place.graph != 0 && (place.graph > graph_nodes_.size() || place.event != 0 ||
                            place.node >= graph_nodes_[place.graph - 1])) {
@@ -231,12 +233,12 @@ Result<void> Checker::add(const KnownWords& known) {
                 fmt::format("provenance: graph {} has no node {}", place.graph, place.node));
   }
   if (has_known_ && !(last_known_ < place)) {
-    return fail(Status::kCorrupt, "provenance: its places do not rise");
+    return fail(Status::kCorrupt, "provenance: its places are not in ascending order");
   }
   if (known.words.empty()) return fail(Status::kCorrupt, "provenance: a place without words");
   for (size_t n = 1; n < known.words.size(); ++n) {
     if (known.words[n].offset_bytes <= known.words[n - 1].offset_bytes)
-      return fail(Status::kCorrupt, "provenance: its offsets do not rise");
+      return fail(Status::kCorrupt, "provenance: its offsets are not in ascending order");
   }
   last_known_ = place;
   has_known_ = true;

@@ -1,5 +1,5 @@
-// Which device things are of. Device 0 is in every trace; code runs on the device that it was
-// loaded for, and on no other.
+// The devices of streams, code and memory. Every trace has device 0; code runs only on the device
+// that it was loaded for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ Result<void> Checker::add(const Device& device) {
     return fail(Status::kCorrupt, fmt::format("device: number {} is out of range", device.number));
   }
   if (device.number < null_streams_.size() && null_streams_[device.number] != 0) {
-    return fail(Status::kCorrupt, fmt::format("device: number {} is not new", device.number));
+    return fail(Status::kCorrupt, fmt::format("device: number {} is already used", device.number));
   }
   constexpr uint64_t kSlack = 1u << 20;  // as EventChecker::check_dense
   if (device.null_stream > events_ + kSlack) {
@@ -21,7 +21,8 @@ Result<void> Checker::add(const Device& device) {
                 fmt::format("device: stream {} is out of range", device.null_stream));
   }
   if (device.null_stream == 0 || streams_.contains(device.null_stream)) {
-    return fail(Status::kCorrupt, fmt::format("device: stream {} is not new", device.null_stream));
+    return fail(Status::kCorrupt,
+                fmt::format("device: stream {} already exists", device.null_stream));
   }
   if (null_streams_.size() <= device.number) null_streams_.resize(device.number + 1);
   streams_.emplace(device.null_stream, false);

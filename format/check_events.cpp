@@ -58,18 +58,19 @@ Result<void> Checker::check(const HostFunction& function) const {
   return check_stream(function.stream, "host function");
 }
 
-// Checks first, then marks: a refused event leaves the checker as it was.
+// Checks first, then changes state: a rejected event leaves the checker unchanged.
 class EventChecker {
  public:
   explicit EventChecker(Checker& state) : state_(state) {}
 
   Result<void> operator()(const AllocationBegin& action) {
     if (action.id == 0 || state_.allocations_.contains(action.id)) {
-      return fail(Status::kCorrupt, fmt::format("allocation begin: id {} is not new", action.id));
+      return fail(Status::kCorrupt,
+                  fmt::format("allocation begin: id {} is already used", action.id));
     }
     GFXGRAPH_TRY(check_dense(action.id, "allocation begin"));
     const uint64_t limit = std::max(action.size_bytes, action.mapped_bytes);
-    if (action.size_bytes == 0) return fail(Status::kCorrupt, "allocation begin: has no bytes");
+    if (action.size_bytes == 0) return fail(Status::kCorrupt, "allocation begin: size is 0");
     if (!range_fits(action.recorded_address, limit, UINT64_MAX) ||
         !range_fits(action.host_address, limit, UINT64_MAX)) {
       return fail(Status::kCorrupt,
@@ -116,7 +117,7 @@ class EventChecker {
       return fail(Status::kCorrupt, "allocation end: a texture or surface with a post-state");
     GFXGRAPH_TRY(state_.check_content(action.post, "allocation end: post"));
     if (action.gone && (action.post.stored || action.post.hash)) {
-      return fail(Status::kCorrupt, "allocation end: has a post-state but is said to be gone");
+      return fail(Status::kCorrupt, "allocation end: has a post-state but is marked gone");
     }
     found->second.ended = true;
     return {};
@@ -163,7 +164,8 @@ class EventChecker {
       case SynchronizeKind::kStreamItself:
         if (!state_.is_null_stream(action.object))
           return state_.check_stream(action.object, "synchronize");
-        return fail(Status::kCorrupt, "synchronize: the null stream by itself");
+        return fail(Status::kCorrupt,
+                    "synchronize: the null stream cannot be waited for by itself");
       case SynchronizeKind::kEvent: return state_.check_event_id(action.object, "synchronize");
       case SynchronizeKind::kHostFunction:
         if (action.object != 0 && action.object <= state_.last_host_function_) return {};
@@ -193,7 +195,8 @@ class EventChecker {
         return fail(Status::kCorrupt, "marker: a mark has a range");
       case MarkerKind::kRangeBegin:
         if (action.range <= state_.last_range_) {
-          return fail(Status::kCorrupt, fmt::format("marker: range {} is not new", action.range));
+          return fail(Status::kCorrupt,
+                      fmt::format("marker: range {} is already used", action.range));
         }
         state_.open_ranges_.insert(action.range);
         state_.last_range_ = action.range;
@@ -237,7 +240,7 @@ class EventChecker {
   }
 
  private:
-  // Host functions `first` and the next ones; first 0: none of them was seen.
+  // The host functions from `first` on; 0: none of them was recorded.
   Result<void> issue(HostFunctionId first, uint32_t count, const char* what) {
     if (first == 0) return {};
     if (first <= state_.last_host_function_ || count == 0 || count - 1 > UINT32_MAX - first) {
@@ -256,7 +259,7 @@ class EventChecker {
 
   Result<void> check_maker(const AllocationBegin& action) const {
     if (action.site == 0 && action.site_ordinal != 0) {
-      return fail(Status::kCorrupt, "allocation begin: an ordinal, but no site");
+      return fail(Status::kCorrupt, "allocation begin: an ordinal without a site");
     }
     if (action.site != 0 && action.kind == AllocationKind::kModuleGlobal) {
       return fail(Status::kCorrupt, "allocation begin: a module global with a site");
@@ -285,7 +288,7 @@ class EventChecker {
     return {};
   }
 
-  // Readers have tables by id: one far beyond the events that can have made it would fill memory.
+  // Readers have tables by id: an id far above the number of events would exhaust memory.
   Result<void> check_dense(uint32_t id, const char* what) const {
     constexpr uint64_t kSlack = 1u << 20;
     if (id <= state_.events_ + kSlack) return {};
@@ -296,7 +299,7 @@ class EventChecker {
   Result<void> create(Map& map, uint32_t id, const char* what) {
     GFXGRAPH_TRY(check_dense(id, what));
     if (id == 0 || !map.emplace(id, false).second) {
-      return fail(Status::kCorrupt, fmt::format("{}: id {} is not new", what, id));
+      return fail(Status::kCorrupt, fmt::format("{}: id {} is already used", what, id));
     }
     return {};
   }
@@ -317,7 +320,7 @@ class EventChecker {
 Result<void> Checker::add(const Event& event) {
   if (event.sequence != events_) {
     return fail(Status::kCorrupt,
-                fmt::format("sequence number {} where {} is next", event.sequence, events_));
+                fmt::format("sequence number {}, expected {}", event.sequence, events_));
   }
   GFXGRAPH_TRY(check_site(event.site, "event"));
   GFXGRAPH_TRY(std::visit(EventChecker(*this), event.action));

@@ -1,4 +1,4 @@
-// Arrays, textures and surfaces: what they are made of, and what may name them.
+// Arrays, textures and surfaces: their resources, and what may refer to them.
 #include <fmt/format.h>
 
 #include <optional>
@@ -34,8 +34,8 @@ Result<void> Checker::check_image(const AllocationBegin& begin) const {
   if (array != (begin.array != nullptr))
     return refuse(array ? "an array without its shape" : "the shape of an array, but no array");
   if (object != (begin.object != nullptr)) {
-    return refuse(object ? "a texture or surface without what it was made of"
-                         : "what a texture was made of, but no texture or surface");
+    return refuse(object ? "a texture or surface without its resource"
+                         : "the resource of a texture, but no texture or surface");
   }
   if (!array && !object) return {};
   if (begin.host_address != 0 || begin.mapped_bytes != 0 || begin.stream != 0)
@@ -69,7 +69,7 @@ Result<void> Checker::check_object(const AllocationBegin& begin) const {
   GFXGRAPH_TRY(allocation_limit(object.allocation, "allocation begin: image"));
   const Allocation& resource = allocations_.at(object.allocation);
   if (surface && (object.resource != ImageResource::kArray || has_sampler(object)))
-    return refuse("a surface of memory, or with what only a texture has");
+    return refuse("a surface of memory, or with fields that only textures have");
   if (object.resource == ImageResource::kArray) {
     if (!resource.array) return refuse("an image of an array, but no array");
     if (object.offset_bytes != 0 || object.size_bytes != 0 || object.width != 0 ||
@@ -96,7 +96,7 @@ Result<void> Checker::check_object(const AllocationBegin& begin) const {
                    "allocation begin: image");
 }
 
-// Also of no bytes: a reader may ask the runtime for it.
+// Also if it is empty: a reader may pass it to the runtime.
 Result<void> Checker::check_array_box(const ArrayShape& array, const Box& box,
                                       const char* what) const {
   const uint64_t texel = array.format.bytes();
@@ -123,7 +123,7 @@ Result<void> Checker::check_memory(AllocationId id, const char* what) const {
   const auto found = allocations_.find(id);
   if (found == allocations_.end() || (!found->second.array && !found->second.object)) return {};
   return fail(Status::kCorrupt,
-              fmt::format("{}: allocation {} is {}, no memory", what, id,
+              fmt::format("{}: allocation {} is {}, not memory", what, id,
                           found->second.array ? "an array" : "a texture or surface"));
 }
 
@@ -137,7 +137,7 @@ Result<void> Checker::check_copy_end(const Copy& copy, const CopyEnd& end, const
   return check_box(end.allocation, box, what);
 }
 
-// A word can be a handle, but lead to no array, nor into an object.
+// A word can be the handle of an object, but not point into one, nor to an array.
 Result<void> Checker::check_target(const Relocation& relocation, const char* what) const {
   const Allocation& target = allocations_.at(relocation.allocation);
   if (target.array) {

@@ -58,8 +58,9 @@ Result<void> Checker::check_box(AllocationId id, const Box& box, const char* wha
   if (!size) {
     return fail(
         Status::kCorrupt,
-        fmt::format("{}: {} x {} x {} bytes with pitch {} and slice {} is impossible", what,
-                    box.width_bytes, box.height, box.depth, box.pitch_bytes, box.slice_bytes));
+        fmt::format("{}: {} x {} x {} bytes with pitch {} and slice {} are not a valid region",
+                    what, box.width_bytes, box.height, box.depth, box.pitch_bytes,
+                    box.slice_bytes));
   }
   return check_range(id, box.offset_bytes, *size, what);
 }
@@ -81,12 +82,11 @@ Result<void> Checker::check_relocations(const std::vector<Relocation>& relocatio
     GFXGRAPH_TRY(check_target(relocation, what));
     const bool inside = static_cast<uint64_t>(relocation.addend) <= limit;
     if (relocation.outside && inside) {
-      return fail(
-          Status::kCorrupt,
-          fmt::format("{}: relocation at {} is said to point outside of allocation {} of {} "
-                      "bytes, but points {} bytes into it",
-                      what, relocation.offset_bytes, relocation.allocation, limit,
-                      relocation.addend));
+      return fail(Status::kCorrupt,
+                  fmt::format("{}: relocation at {} is marked as outside allocation {} of {} "
+                              "bytes, but points {} bytes into it",
+                              what, relocation.offset_bytes, relocation.allocation, limit,
+                              relocation.addend));
     }
     if (!relocation.outside && !inside) {
       return fail(
@@ -101,10 +101,10 @@ Result<void> Checker::check_relocations(const std::vector<Relocation>& relocatio
 Result<void> Checker::check_unwritten(const AllocationBegin& begin) const {
   const Content& content = begin.initial;
   if (begin.kind == AllocationKind::kModuleGlobal || begin.kind == AllocationKind::kHostRegistered)
-    return fail(Status::kCorrupt, "allocation begin: the program's own memory is said unwritten");
+    return fail(Status::kCorrupt, "allocation begin: the program's own memory is marked unwritten");
   if (content.blob || content.hash || content.fill != 0 || !content.stored ||
       !content.relocations.empty() || content.size_bytes != begin.size_bytes) {
-    return fail(Status::kCorrupt, "allocation begin: has content but is said unwritten");
+    return fail(Status::kCorrupt, "allocation begin: has content but is marked unwritten");
   }
   return {};
 }
@@ -115,23 +115,22 @@ Result<void> Checker::check_content(const Content& content, const char* what) co
   if (content.blob) {
     const std::optional<KnownBlob> found = find_blob(content.blob);
     if (!found) {
-      return fail(Status::kCorrupt,
-                  fmt::format("{}: its blob {:016x}{:016x} does not stand before it", what,
-                              content.blob.high, content.blob.low));
+      return fail(Status::kCorrupt, fmt::format("{}: its blob {:016x}{:016x} does not precede it",
+                                                what, content.blob.high, content.blob.low));
     }
     if (found->size_bytes != content.size_bytes) {
       return fail(Status::kCorrupt, fmt::format("{}: {} bytes in a blob of {}", what,
                                                 content.size_bytes, found->size_bytes));
     }
     if (!content.stored) {
-      return fail(Status::kCorrupt, fmt::format("{}: has a blob but says not stored", what));
+      return fail(Status::kCorrupt, fmt::format("{}: has a blob but is marked not stored", what));
     }
     if (content.hash && content.hash != content.blob) {
-      return fail(Status::kCorrupt, fmt::format("{}: its hash is not its blob's id", what));
+      return fail(Status::kCorrupt, fmt::format("{}: its hash differs from its blob's id", what));
     }
   }
   if (content.fill != 0 && (content.blob || !content.stored)) {
-    return fail(Status::kCorrupt, fmt::format("{}: has a fill byte but is not made of it", what));
+    return fail(Status::kCorrupt, fmt::format("{}: has a fill byte but is not a fill", what));
   }
   return check_relocations(content.relocations, content.size_bytes, what);
 }

@@ -31,21 +31,20 @@ Result<ChunkListView> decode_chunk_list(uint64_t size_bytes, std::span<const std
                      stored.subspan(kChunkListHeadBytes)};
   if (list.chunk_bytes < kMinChunkBytes || list.chunk_bytes > kMaxChunkBytes ||
       list.chunk_bytes % kMinChunkBytes != 0) {
-    return fail(Status::kCorrupt,
-                fmt::format("chunk list: chunks of {} bytes; they must have a multiple of {}, up "
-                            "to {}",
-                            list.chunk_bytes, kMinChunkBytes, kMaxChunkBytes));
+    return fail(
+        Status::kCorrupt,
+        fmt::format("chunk list: chunks of {} bytes; their size must be a multiple of {}, up to {}",
+                    list.chunk_bytes, kMinChunkBytes, kMaxChunkBytes));
   }
   const uint64_t chunks =
       size_bytes / list.chunk_bytes + (size_bytes % list.chunk_bytes != 0 ? 1 : 0);
   if (chunks < 2) {
-    return fail(Status::kCorrupt, fmt::format("chunk list: {} bytes are not more than a chunk of "
-                                              "{}",
+    return fail(Status::kCorrupt, fmt::format("chunk list: {} bytes fit in one chunk of {}",
                                               size_bytes, list.chunk_bytes));
   }
   if (list.entries.size() % kChunkEntryBytes != 0 || list.count() != chunks) {
     return fail(Status::kCorrupt,
-                fmt::format("chunk list: {} bytes of entries where {} chunks are {}",
+                fmt::format("chunk list: {} bytes of entries; {} chunks need {}",
                             list.entries.size(), chunks, chunks * kChunkEntryBytes));
   }
   return list;

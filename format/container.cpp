@@ -151,7 +151,7 @@ Result<BlobView> decode_blob(std::span<const std::byte> payload) {
                                               codec));
   }
   if (blob.header.codec == BlobCodec::kPlain && blob.stored.size() != blob.header.size_bytes) {
-    return fail(Status::kCorrupt, fmt::format("plain blob says {} bytes and stores {}",
+    return fail(Status::kCorrupt, fmt::format("uncompressed blob declares {} bytes and stores {}",
                                               blob.header.size_bytes, blob.stored.size()));
   }
   if (blob.header.codec == BlobCodec::kZstd &&
@@ -275,7 +275,7 @@ Result<void> check_record_flags(const RecordHeader& header, uint64_t offset, uin
       static_cast<uint32_t>(header.kind) == 0) {
     const RecordView record{offset, index, header.kind, header.flags, {}};
     return fail(Status::kCorrupt,
-                fmt::format("{} has flags {:#x}, which it must not", record.where(), header.flags));
+                fmt::format("{} has invalid flags {:#x}", record.where(), header.flags));
   }
   if (!is_known(header.kind) && header.flags == 0) {
     return fail(Status::kVersion,
@@ -311,9 +311,9 @@ Result<void> RecordScanner::check_footer(const RecordView& record) {
   const Footer footer = decode_footer(record.payload);
   if (records_ == 0 || last_kind_ != RecordKind::kSummary ||
       footer.summary_offset != last_offset_) {
-    return fail(Status::kCorrupt, fmt::format("byte {}: the footer does not follow the summary it "
-                                              "names",
-                                              record.offset));
+    return fail(Status::kCorrupt,
+                fmt::format("byte {}: the footer does not follow the summary that it names",
+                            record.offset));
   }
   if (footer.records != records_ || footer.chain != chain_.value()) {
     return fail(Status::kCorrupt,

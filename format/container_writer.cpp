@@ -37,8 +37,8 @@ class PartialFile : public OutputFile {
     GFXGRAPH_TRY(file_.sync());
     GFXGRAPH_TRY(read_back());
     GFXGRAPH_TRY(rename_in(folder_, file_, file_.path().filename(), final_path_.filename()));
-    // If the program has changed its root or its user, the folder cannot be opened by name; the
-    // rename itself is done.
+    // If the program has changed its root or user, the folder cannot be opened by name; the rename
+    // itself has succeeded.
     (void)sync_folder(final_path_.parent_path());
     return {};
   }
@@ -58,8 +58,10 @@ class PartialFile : public OutputFile {
       GFXGRAPH_TRY(file_.read_at(written_ - footer.size(), footer));
       if (footer == last_) return {};
     }
-    return fail(Status::kIo, fmt::format("{}: changed by somebody else: {} bytes, {} were written",
-                                         file_.path().string(), size, written_));
+    return fail(
+        Status::kIo,
+        fmt::format("{}: changed by the program or another process: {} bytes, {} were written",
+                    file_.path().string(), size, written_));
   }
 
   File file_;
@@ -94,7 +96,7 @@ Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::p
       return std::make_unique<PartialFile>(std::move(file), std::move(folder), path);
     }
     const std::filesystem::path old = partial.string() + ".old";
-    log(LogLevel::kWarning, "{} is left from a recording that died; kept as {}", partial.string(),
+    log(LogLevel::kWarning, "{} was left by a recording that died; kept as {}", partial.string(),
         old.string());
     GFXGRAPH_TRY(rename_file(partial, old));
   }

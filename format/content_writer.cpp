@@ -158,7 +158,8 @@ Result<void> ContentWriter::put(Look look) {
   State& state = *state_;
   return state.writer.guarded([&]() -> Result<void> {
     const size_t size = state.room_bytes();
-    if (size == 0 || !state.room) return fail(Status::kInvalidArgument, "no room was taken");
+    if (size == 0 || !state.room)
+      return fail(Status::kInvalidArgument, "no memory was taken for the bytes");
     State::Piece piece{std::move(state.room), size, std::move(look)};
     state.put_bytes += size;
     if (state.ahead) return state.take_later(std::move(piece));

@@ -44,8 +44,8 @@ Result<std::span<const std::byte>> EventDecompressor::decompress(
                                               size, kMaxCompressedEventsBytes));
   }
   if (size / kMaxCompressedEventsRatio > stored.size()) {
-    return fail(Status::kCorrupt, fmt::format("{} stored bytes may not hold events of {} bytes",
-                                              stored.size(), size));
+    return fail(Status::kCorrupt,
+                fmt::format("{} stored bytes cannot hold events of {} bytes", stored.size(), size));
   }
   if (size > left_bytes_) {
     return fail(Status::kOutOfMemory,

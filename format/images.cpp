@@ -82,7 +82,7 @@ Offset<fbs::ImageObject> pack_object(Builder& builder, const ImageObject& object
 
 TexelFormat Unpacker::texel_format(const fbs::TexelFormat* from, const char* what) {
   if (from == nullptr) {
-    refuse(Status::kCorrupt, fmt::format("{}: it has no texel format", what));
+    refuse(Status::kCorrupt, fmt::format("{}: no texel format", what));
     return {};
   }
   TexelFormat to;

@@ -68,7 +68,7 @@ Result<LoadedBlob> BlobTable::find(BlobId id) const {
   if (!entry) return absent();
   const uint64_t offset = index_->offset(entry->record);
   uint64_t end = 0;
-  // The bytes of a list are small, and lead to others.
+  // The bytes of a list are few, and refer to other blobs.
   const bool list = entry->codec == BlobCodec::kChunks;
   const Result<RecordView> read = read_record_at(file_, offset, entry->record, list, end);
   if (!read) return tl::unexpected<Error>(damaged(read.error(), entry->record));
@@ -82,7 +82,7 @@ Result<LoadedBlob> BlobTable::find(BlobId id) const {
       return LoadedBlob{*view, offset, record.index, record.payload_hash};
   }
   return fail(Status::kCorrupt,
-              fmt::format("byte {}: {} is not what the index says", offset, record.where()));
+              fmt::format("byte {}: {} does not match the index", offset, record.where()));
 }
 
 Result<void> Loader::add_blob(const RecordView& record) {
@@ -146,14 +146,14 @@ Result<void> Loader::compare_index() const {
             blob->view.header.size_bytes == entry.size_bytes;
   }
   if (equal) return {};
-  return fail(Status::kCorrupt, "index: it does not say what the records are");
+  return fail(Status::kCorrupt, "index: it does not match the records");
 }
 
 Result<void> Loader::check_summary(const RecordView& record) const {
   GFXGRAPH_ASSIGN_OR_RETURN(const Summary summary, unpack_summary(record.payload));
   if (summary.index_offset != 0 && trace_.blobs.index() == nullptr) {
     if (!index_ || index_->offset != summary.index_offset || index_->index + 1 != record.index)
-      return fail(Status::kCorrupt, "index: it is not where the summary says");
+      return fail(Status::kCorrupt, "index: it is not at the offset in the summary");
     GFXGRAPH_TRY(compare_index());
   }
   const Statistics& said = summary.statistics;
@@ -180,7 +180,7 @@ Result<void> Loader::check_summary(const RecordView& record) const {
       Row{"findings", summary.findings, trace_.findings.size()}};
   for (const Row& row : rows) {
     if (row.said != row.is) {
-      return fail(Status::kCorrupt, fmt::format("the summary says {} {}, the records hold {}",
+      return fail(Status::kCorrupt, fmt::format("the summary declares {} {}, the records have {}",
                                                 row.said, row.name, row.is));
     }
   }
@@ -263,9 +263,9 @@ Result<void> Loader::add(const RecordView& record) {
 }
 
 Error damaged(Error error, uint64_t before) {
-  error.message +=
-      fmt::format("; {} before it: `gfxgraph recover` makes a trace of them, allow_torn reads them",
-                  counted(before, "whole record"));
+  error.message += fmt::format(
+      "; {} before it: `gfxgraph recover` copies them to a new trace, allow_torn reads them",
+      counted(before, "whole record"));
   return error;
 }
 
@@ -286,7 +286,7 @@ Result<LoadedTrace> load_indexed(std::span<const std::byte> file, FoundIndex fou
     GFXGRAPH_ASSIGN_OR_RETURN(const RecordView record, read_record_at(file, offset, i, true, end));
     if (!std::ranges::equal(index.header(i), file.subspan(offset, kRecordHeaderBytes))) {
       return fail(Status::kCorrupt,
-                  fmt::format("byte {}: {} is not what the index says", offset, record.where()));
+                  fmt::format("byte {}: {} does not match the index", offset, record.where()));
     }
     GFXGRAPH_TRY(loader.add(record));
   }
@@ -335,7 +335,7 @@ namespace {
 
 Result<void> compare_id(BlobId expected, BlobId found) {
   if (expected == found) return {};
-  return fail(Status::kCorrupt, fmt::format("blob {:016x}{:016x}: its bytes have another hash",
+  return fail(Status::kCorrupt, fmt::format("blob {:016x}{:016x}: its bytes do not match its hash",
                                             expected.high, expected.low));
 }
 
@@ -368,7 +368,7 @@ Result<LoadedBlob> chunk_of(const ChunkListView& list, size_t index, const BlobT
   return found;
 }
 
-// One that is no list; its id is not looked at.
+// A blob that is not a list; its id is not checked.
 Result<void> unpack_blob(const BlobView& blob, std::span<std::byte> out) {
   GFXGRAPH_CHECK(out.size() == blob.header.size_bytes);
   if (blob.header.codec == BlobCodec::kPlain) {

@@ -135,7 +135,7 @@ Result<void> write_provenance(const std::filesystem::path& in, const std::filesy
         RecordKind::kSummary,
         packer.pack_summary(loaded->statistics, loaded->graphs.size(), loaded->findings.size())));
   } catch (const std::bad_alloc&) {
-    return fail(Status::kOutOfMemory, fmt::format("{}: no memory for it", in.string()));
+    return fail(Status::kOutOfMemory, fmt::format("{}: out of memory", in.string()));
   }
 }
 

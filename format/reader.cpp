@@ -97,7 +97,7 @@ class FileTrace : public Trace {
   Result<std::vector<std::byte>> content(const Content& content) const override {
     if (!content.stored) {
       return fail(Status::kNotFound,
-                  fmt::format("{} bytes are known by their hash only", content.size_bytes));
+                  fmt::format("only the hash of {} bytes was recorded", content.size_bytes));
     }
     try {
       if (content.size_bytes > physical_memory_bytes()) {
@@ -215,15 +215,15 @@ Result<std::shared_ptr<const Trace>> Trace::open(const std::filesystem::path& pa
       std::error_code ignored;
       if (mapped.error().status == Status::kNotFound && std::filesystem::exists(partial, ignored)) {
         mapped.error().message += fmt::format(
-            "; {} is there, a recording that still runs or has died: `gfxgraph recover` makes a "
-            "trace of it",
+            "; {} exists, a recording that is still running or has died: `gfxgraph recover` makes "
+            "a trace of it",
             partial.string());
       }
       return tl::unexpected<Error>(std::move(mapped).error());
     }
     return make_trace(std::move(*mapped), path.string(), options);
   } catch (const std::bad_alloc&) {
-    return fail(Status::kOutOfMemory, fmt::format("{}: no memory for it", path.string()));
+    return fail(Status::kOutOfMemory, fmt::format("{}: out of memory", path.string()));
   }
 }
 
@@ -242,10 +242,10 @@ Result<std::shared_ptr<const Trace>> Trace::view(std::span<const std::byte> byte
                                                  const ReadOptions& options) {
   static_assert(kBytesAlignment == kRecordAlignment);
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kBytesAlignment != 0) {
-    return fail(Status::kInvalidArgument,
-                fmt::format("the trace's bytes do not begin at a multiple of {}: align the array "
-                            "that holds them",
-                            kBytesAlignment));
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("the bytes of the trace are not aligned to {}: align the array that holds them",
+                    kBytesAlignment));
   }
   try {
     return make_trace(bytes, {}, nullptr, {}, options);

@@ -85,7 +85,7 @@ Result<RecordIndex> RecordIndex::decode(std::span<const std::byte> payload, uint
         checked_add(offset + kRecordHeaderBytes, header.payload_bytes);
     const std::optional<uint64_t> next =
         end ? checked_align_up(*end, kRecordAlignment) : std::nullopt;
-    if (!next || *next > index_offset) return wrong("its records reach behind it");
+    if (!next || *next > index_offset) return wrong("its records extend past it");
     offset = *next;
   }
   if (offset != index_offset) return wrong("its records end before it");
@@ -93,13 +93,13 @@ Result<RecordIndex> RecordIndex::decode(std::span<const std::byte> payload, uint
   BlobId last;
   for (uint64_t i = 0; i < blobs; ++i) {
     const IndexEntry entry = index.blob(i);
-    if (!before(last, entry.id)) return wrong("its blobs do not rise");
+    if (!before(last, entry.id)) return wrong("its blobs are not in ascending order");
     last = entry.id;
     if (entry.record >= records || index.decoded(entry.record).kind != RecordKind::kBlob)
-      return wrong("a blob at a record that is none");
+      return wrong("a blob at a record that is not a blob");
     if (entry.codec > BlobCodec::kChunks || entry.size_bytes > kMaxBlobBytes ||
         index.decoded(entry.record).payload_bytes < kBlobHeaderBytes)
-      return wrong("a blob that cannot be");
+      return wrong("an impossible blob");
   }
   return index;
 }
@@ -153,17 +153,17 @@ Result<std::optional<FoundIndex>> find_index(std::span<const std::byte> file) {
   };
   if (summary.index_offset % kRecordAlignment != 0 || summary.index_offset < kHeadBytes ||
       summary.index_offset >= footer->summary_offset)
-    return wrong("it is not where the summary says");
+    return wrong("it is not at the offset in the summary");
   GFXGRAPH_ASSIGN_OR_RETURN(const RecordView record,
                             read_record_at(file, summary.index_offset, last - 1, true, end));
   if (record.kind != RecordKind::kIndex || end != footer->summary_offset)
-    return wrong("it is not where the summary says");
+    return wrong("it is not at the offset in the summary");
   GFXGRAPH_ASSIGN_OR_RETURN(RecordIndex index,
                             RecordIndex::decode(record.payload, summary.index_offset));
   const std::array parts = {index.headers(), file.subspan(summary.index_offset, kRecordHeaderBytes),
                             file.subspan(footer->summary_offset, kRecordHeaderBytes)};
   if (index.records() != footer->records - 2 || hash64_parts(parts) != footer->chain)
-    return wrong("its headers are not those of the records");
+    return wrong("its headers differ from those of the records");
   return FoundIndex{std::move(index), summary_record};
 }
 

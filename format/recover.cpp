@@ -75,11 +75,10 @@ Result<bool> copy_records(std::span<const std::byte> file, const LoadedTrace& tr
 }
 
 Finding loss(const LoadedTrace& trace, uint64_t lost_bytes) {
-  return {
-      FindingKind::kIncomplete, "gfxgraph recover", 1,
-      fmt::format("the recording has no proper end ({}): {} bytes behind record {} are lost, and "
-                  "all that was not yet written",
-                  trace.torn_reason, lost_bytes, trace.whole_records)};
+  return {FindingKind::kIncomplete, "gfxgraph recover", 1,
+          fmt::format("the recording is truncated ({}): {} bytes after record {} and everything "
+                      "not yet written are lost",
+                      trace.torn_reason, lost_bytes, trace.whole_records)};
 }
 
 Result<RecoverReport> recover_file(const std::filesystem::path& in,
@@ -152,7 +151,7 @@ Result<RecoverReport> close_file(const std::filesystem::path& partial,
   GFXGRAPH_ASSIGN_OR_RETURN(MappedFile mapped, MappedFile::open(partial));
   GFXGRAPH_ASSIGN_OR_RETURN(LoadedTrace trace, load(mapped, partial));
   if (trace.whole_records == 0) {
-    return fail(Status::kTruncated, fmt::format("{}: holds nothing", partial.string()));
+    return fail(Status::kTruncated, fmt::format("{}: holds no records", partial.string()));
   }
   if (trace.environment.start_unix_ns < closing.not_before_unix_ns) {
     return fail(Status::kInvalidArgument,
@@ -172,7 +171,7 @@ Result<RecoverReport> close_file(const std::filesystem::path& partial,
   report.kept_records = whole.count;
   report.findings.push_back(
       {FindingKind::kIncomplete, "gfxgraph-record", 1,
-       fmt::format("{}; the trace ends at record {}, and lacks what was not yet written",
+       fmt::format("{}; the trace ends at record {} and lacks everything not yet written",
                    closing.reason, whole.count)});
   const uint64_t graphs = trace.graphs.size();
   trace = LoadedTrace();
@@ -187,7 +186,7 @@ Result<RecoverReport> with_memory_for(const std::filesystem::path& path, const W
   try {
     return work();
   } catch (const std::bad_alloc&) {
-    return fail(Status::kOutOfMemory, fmt::format("{}: no memory for it", path.string()));
+    return fail(Status::kOutOfMemory, fmt::format("{}: out of memory", path.string()));
   }
 }
 

@@ -64,7 +64,7 @@ std::vector<Relocation> Unpacker::relocations(const fbs::Relocations* from) {
   std::vector<Relocation> all(count);
   for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
     if (ambiguous->Get(i) > 1) {
-      refuse(Status::kCorrupt, "relocations: a truth value is neither 0 nor 1");
+      refuse(Status::kCorrupt, "relocations: a boolean is neither 0 nor 1");
     }
     const uint8_t source = sources->Get(i);
     const bool outside = (source & kOutsideSource) != 0;

@@ -110,7 +110,8 @@ Result<std::vector<Event>> unpack_events(std::span<const std::byte> payload) {
   std::vector<Event> events;
   Unpacker unpacker(payload.size());
   const auto* from = chunk->events();
-  if (from == nullptr || from->size() == 0) return fail(Status::kCorrupt, "events: there are none");
+  if (from == nullptr || from->size() == 0)
+    return fail(Status::kCorrupt, "events: the list is empty");
   // An event is two tables and the offsets to them.
   if (unpacker.spend(uint64_t{from->size()} * 2 * Unpacker::kTableBytes))
     events.reserve(from->size());

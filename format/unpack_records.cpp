@@ -160,7 +160,7 @@ Result<std::vector<KnownWords>> unpack_provenance(std::span<const std::byte> pay
       known.words.reserve(offsets->size());
       for (flatbuffers::uoffset_t i = 0; i < offsets->size(); ++i) {
         if (data->Get(i) > 1)
-          unpacker.refuse(Status::kCorrupt, "provenance: a truth value is neither 0 nor 1");
+          unpacker.refuse(Status::kCorrupt, "provenance: a boolean is neither 0 nor 1");
         known.words.push_back(
             {offsets->Get(i), data->Get(i) != 0 ? WordVerdict::kData : WordVerdict::kPointer});
       }

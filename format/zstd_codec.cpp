@@ -63,7 +63,7 @@ Result<void> Decompressor::decompress(std::span<const std::byte> stored, std::sp
   }
   if (got != out.size()) {
     return fail(Status::kCorrupt,
-                fmt::format("zstd gave {} bytes where {} are declared", got, out.size()));
+                fmt::format("zstd produced {} bytes, {} are declared", got, out.size()));
   }
   return {};
 }
@@ -86,7 +86,7 @@ Result<void> decompress(std::span<const std::byte> stored, uint64_t size_bytes,
     if (ZSTD_isError(hint) != 0) {
       return fail(Status::kCorrupt, fmt::format("zstd: {}", ZSTD_getErrorName(hint)));
     }
-    if (out.pos > left) return fail(Status::kCorrupt, "zstd gave more bytes than are declared");
+    if (out.pos > left) return fail(Status::kCorrupt, "zstd produced more bytes than declared");
     left -= out.pos;
     visit(std::span<const std::byte>(piece).first(out.pos));
     if (hint == 0) break;
@@ -98,7 +98,7 @@ Result<void> decompress(std::span<const std::byte> stored, uint64_t size_bytes,
     return fail(Status::kCorrupt, "the compressed bytes are not exactly one zstd frame");
   }
   if (left != 0) {
-    return fail(Status::kCorrupt, fmt::format("zstd gave {} bytes where {} are declared",
+    return fail(Status::kCorrupt, fmt::format("zstd produced {} bytes, {} are declared",
                                               size_bytes - left, size_bytes));
   }
   return {};

@@ -126,9 +126,9 @@ hsa_status_t lay_out(const char* call, const hsa_ext_image_descriptor_t* descrip
   made.set_rows();
   if (layout == HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE || made.buffer) return HSA_STATUS_SUCCESS;
   if (row_pitch != 0 && !made.set_row_pitch(row_pitch))
-    return refuse(kPitchUnsupported, call, "the pitch of rows is not supported");
+    return refuse(kPitchUnsupported, call, "the row pitch is not supported");
   if (slice_pitch != 0 && slice_pitch != made.image.slice_bytes())
-    return refuse(kPitchUnsupported, call, "slices are not whole rows");
+    return refuse(kPitchUnsupported, call, "the slice pitch is not supported");
   return HSA_STATUS_SUCCESS;
 }
 
@@ -152,8 +152,7 @@ hsa_status_t create(const char* call, hsa_agent_t agent,
     if (made.image.base % made.base_alignment() != 0)
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, "the memory is not aligned");
     if (!device_range_is_allowed(data, made.used_bytes()))
-      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call,
-                    "the image is larger than the memory that it is made of");
+      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, "the image is larger than its memory");
     const auto place = new_descriptor();
     if (!place) return refuse(status_of(place.error()), call, place.error());
     emulator::write_image_handle(made, channels_of(descriptor->format), (*place)->words);
@@ -199,14 +198,14 @@ hsa_status_t import_or_export(const char* call, hsa_agent_t agent, hsa_ext_image
     if (memory == nullptr || region == nullptr || !find_image(handle, made))
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (!box_of(made, region->offset, region->range, box))
-      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, "the region leaves the image");
+      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, "the region exceeds the image");
     if (Device::faulted()) return refuse_after_fault(call);
     const Image& image = made.image;
     const uint64_t row = uint64_t{box.columns} * image.format.bytes;
     const uint64_t pitch = std::max<uint64_t>(row_pitch, row);
     const uint64_t slice = std::max<uint64_t>(slice_pitch, pitch * box.rows);
     if (!host_range_is_allowed(memory, slice * (box.slices - 1) + pitch * (box.rows - 1) + row))
-      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, "the range leaves its allocation");
+      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, "the range exceeds its allocation");
     CopyShape shape;
     shape.row_bytes = row;
     shape.rows = box.rows;
@@ -356,7 +355,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_ext_image_copy(hsa_agent_t agent, hsa_ext_i
     if (source.image.format_id != target.image.format_id)
       return refuse(kFormatUnsupported, kCall, "the images differ in their formats");
     if (!box_of(source, *from_offset, *range, read) || !box_of(target, *to_offset, *range, written))
-      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the region leaves an image");
+      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the region exceeds an image");
     if (read.rows != written.rows)
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the geometries differ");
     if (Device::faulted()) return refuse_after_fault(kCall);

@@ -432,7 +432,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_copy(void* to, const void* from, siz
     if (to == nullptr || from == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (Device::faulted()) return refuse_after_fault(kCall);
     if (!host_range_is_allowed(to, size) || !host_range_is_allowed(from, size)) {
-      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the range leaves its allocation");
+      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the range exceeds its allocation");
     }
     note_activity();
     std::memmove(host_pointer(to), host_pointer(from), size);

@@ -105,8 +105,8 @@ std::optional<std::string> take_packets(Guard& guard, std::vector<HostPackets::P
     const uint32_t service = packet.header.service;
     if (service == HostPackets::kPrintf || service == HostPackets::kDeviceMemory) continue;
     return fmt::format(
-        "host call of service {} ({}), which GFXGRAPH_HOST_CALLS=deny refuses: only printf, "
-        "assert, malloc and free of device code may call the host",
+        "host call of service {} ({}), rejected by GFXGRAPH_HOST_CALLS=deny: only printf, assert, "
+        "malloc and free of device code may call the host",
         service, service_name(service));
   }
   return std::nullopt;
@@ -139,8 +139,7 @@ bool host_calls_denied() noexcept {
     const char* const value = std::getenv("GFXGRAPH_HOST_CALLS");
     if (value == nullptr || *value == '\0' || std::string_view(value) == "allow") return false;
     if (std::string_view(value) != "deny") {
-      log(LogLevel::kWarning, "GFXGRAPH_HOST_CALLS={}: not \"allow\" or \"deny\"; taken as deny",
-          value);
+      log(LogLevel::kWarning, "GFXGRAPH_HOST_CALLS={}: expected allow or deny; using deny", value);
     }
     return true;
   }();

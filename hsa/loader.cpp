@@ -72,11 +72,10 @@ Result<std::pair<uint64_t, uint64_t>> load_range(const codeobj::CodeObject& code
                   fmt::format("segment at {:#x} has impossible sizes", segment.address));
     }
     if (segment.align_bytes > kPageBytes) {
-      return fail(
-          Status::kUnsupported,
-          fmt::format("segment at {:#x}: p_align {:#x} is more than the pages of {:#x} that "
-                      "memory is aligned to",
-                      segment.address, segment.align_bytes, uint64_t{kPageBytes}));
+      return fail(Status::kUnsupported,
+                  fmt::format("segment at {:#x}: p_align {:#x} exceeds the page size {:#x}, to "
+                              "which memory is aligned",
+                              segment.address, segment.align_bytes, uint64_t{kPageBytes}));
     }
     end = std::max(end, *segment_end);
   }

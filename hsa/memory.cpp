@@ -114,7 +114,7 @@ Result<uint64_t> map_memory(Heap& h, uint64_t bytes) {
   }
   if (void* const memory = map_at(0, bytes)) return reinterpret_cast<uint64_t>(memory);
   return fail(Status::kOutOfMemory,
-              fmt::format("the system has no {} bytes of memory left", bytes));
+              fmt::format("the system cannot provide {} bytes of memory", bytes));
 }
 
 // Exact fit: sizes repeat, so later allocations reuse freed blocks.
@@ -404,7 +404,8 @@ Result<std::byte*> reserve_addresses(uint64_t bytes, uint64_t wished, uint64_t a
   auto* const memory = reinterpret_cast<std::byte*>(address);
   if (mprotect(memory, bytes, PROT_NONE) != 0) {
     munmap(memory, bytes);
-    return fail(Status::kOutOfMemory, fmt::format("the system reserves no {} bytes", bytes));
+    return fail(Status::kOutOfMemory,
+                fmt::format("the system cannot reserve {} bytes of address space", bytes));
   }
   return memory;
 }
@@ -470,7 +471,7 @@ Result<void> set_user_data(const void* pointer, void* user_data) {
     held.user_data = user_data;
     return {};
   }
-  return fail(Status::kInvalidArgument, fmt::format("{:#x} lies in no allocation", address));
+  return fail(Status::kInvalidArgument, fmt::format("no allocation contains {:#x}", address));
 }
 
 void lock_at_host_addresses() noexcept { locked_bit.store(0, std::memory_order_relaxed); }

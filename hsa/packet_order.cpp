@@ -29,7 +29,7 @@ bool reverses_packets() {
     if (order == nullptr || std::string_view(order) == "submitted") return false;
     if (std::string_view(order) == "reversed") return true;
     log(LogLevel::kWarning,
-        "GFXGRAPH_PACKET_ORDER={} is neither submitted nor reversed: submitted is used", order);
+        "GFXGRAPH_PACKET_ORDER={}: expected submitted or reversed; using submitted", order);
     return false;
   }();
   return reverses;
@@ -63,15 +63,15 @@ const char* PacketScopes::next(uint16_t header, bool completes) noexcept {
   const char* wrong = nullptr;
   // Packets without the barrier bit are not ordered and need no acquire or release scope for it.
   const bool ordered = dispatches && has_barrier_bit(header);
-  if (ordered && unreleased_) wrong = "a dispatch in front of it released nothing";
+  if (ordered && unreleased_) wrong = "an earlier dispatch has no release fence";
   if (acquires >= HSA_FENCE_SCOPE_AGENT) stale_ = false;
   if (ordered && stale_)
-    wrong = "it acquires nothing, and a dispatch in front of it may have written";
+    wrong = "it has no acquire fence, and an earlier dispatch may have written";
   if (dispatches) stale_ = unreleased_ = unpublished_ = true;
   if (releases >= HSA_FENCE_SCOPE_AGENT) unreleased_ = false;
   if (releases >= HSA_FENCE_SCOPE_SYSTEM) unpublished_ = false;
   if (completes && unpublished_ && wrong == nullptr)
-    wrong = "it has a completion signal, and what dispatches wrote is not released to the system";
+    wrong = "it has a completion signal, but writes of dispatches were not released to the system";
   return wrong;
 }
 

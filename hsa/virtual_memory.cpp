@@ -142,7 +142,8 @@ Result<uint64_t> create_memory(Pool pool, uint32_t device, uint64_t bytes, uint3
     if (memory.descriptor < 0 || ::ftruncate(memory.descriptor, static_cast<off_t>(bytes)) != 0) {
       if (memory.descriptor >= 0) ::close(memory.descriptor);
       if (pool == Pool::kDevice) give_device_memory_back(device, bytes);
-      taken = fail(Status::kOutOfMemory, fmt::format("the system has no {} bytes left", bytes));
+      taken = fail(Status::kOutOfMemory,
+                   fmt::format("the system cannot provide {} bytes of memory", bytes));
     }
   }
   if (!taken) {
@@ -184,8 +185,8 @@ Result<void> map_range(std::byte* address, uint64_t bytes, uint64_t offset, uint
   if (bytes == 0 || (at | bytes | offset) % kPageBytes != 0 || offset > bytes_of.bytes ||
       bytes > bytes_of.bytes - offset) {
     return fail(Status::kInvalidArgument,
-                fmt::format("{} bytes from {} on are not whole pages of memory of {}", bytes,
-                            offset, bytes_of.bytes));
+                fmt::format("{} bytes at offset {} are not whole pages in memory of {} bytes",
+                            bytes, offset, bytes_of.bytes));
   }
   const auto reserved = holder(s.reservations, at);
   if (reserved == s.reservations.end() || at - reserved->first > reserved->second ||
@@ -196,13 +197,13 @@ Result<void> map_range(std::byte* address, uint64_t bytes, uint64_t offset, uint
   const auto before = holder(s.mappings, at + bytes - 1);
   if (before != s.mappings.end() && before->first + before->second.bytes > at) {
     return fail(Status::kInvalidArgument,
-                fmt::format("memory is mapped at {:#x} already", before->first));
+                fmt::format("memory is already mapped at {:#x}", before->first));
   }
   const auto placed = s.mappings.emplace(at, Mapping{bytes, memory}).first;
   if (mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, bytes_of.descriptor,
            static_cast<off_t>(offset)) == MAP_FAILED) {
     s.mappings.erase(placed);
-    return fail(Status::kOutOfMemory, "the system maps no more memory");
+    return fail(Status::kOutOfMemory, "the system cannot map the memory");
   }
   ++bytes_of.mappings;
   return {};
@@ -219,7 +220,7 @@ Result<void> unmap_range(std::byte* address, uint64_t bytes) {
   GFXGRAPH_TRY(hide(*found));
   if (mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
            0) == MAP_FAILED) {
-    return fail(Status::kOutOfMemory, "the system maps no more memory");
+    return fail(Status::kOutOfMemory, "the system cannot map the memory");
   }
   const uint64_t memory = found->second.memory;
   s.mappings.erase(found);

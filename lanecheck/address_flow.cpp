@@ -24,10 +24,10 @@ constexpr unsigned kCodes = 512;
 constexpr unsigned kScalars = 256;  // SGPRs, and SCC among the constants
 using Registers = std::bitset<kCodes>;
 using Scalars = std::bitset<kScalars>;
-// A kernel longer than this is watched as a whole.
+// In a longer kernel every instruction is watched.
 constexpr size_t kMaxInstructions = 1 << 20;
 
-// What is known before an instruction, on every way to it.
+// What is known before an instruction, whatever path led to it.
 struct Known {
   bool exec_full = false;  // EXEC includes all lanes that the wave began with
   Scalars full;            // registers that hold such a mask
@@ -55,7 +55,7 @@ struct Node {
   Known before;
   Registers live;  // before it
   bool in_run = false;
-  bool judged = false;  // of values: its sources are looked at, or its result is not what they are
+  bool judged = false;  // of values: its sources are read, or its result differs from them
 };
 
 template <typename Visit>
@@ -97,7 +97,7 @@ class Kernel {
     backward();
     find_runs();
   }
-  // False: it has code that cannot be followed.
+  // False: its control flow is not fully known.
   bool traced() const { return traced_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   // Of a scalar load, a branch, a bitwise scalar instruction: whether no source can be undefined.
@@ -122,7 +122,7 @@ class Kernel {
  private:
   // ---- control flow ----
 
-  // False when it cannot be told where the code goes on.
+  // False if the successors are unknown.
   bool trace(uint64_t entry) {
     bool followed = true;
     const auto graph = emulator::ControlFlow::trace(
@@ -234,7 +234,7 @@ class Kernel {
         if (dest != operand::kExecLo && before.exec_full) fill(dest);
         if (node.op == Op::s_or_saveexec_b32 && (before.exec_full || first)) after.exec_full = true;
         break;
-      case Op::s_movreld_b32:  // write a register that only M0 knows
+      case Op::s_movreld_b32:  // write a register that M0 selects
       case Op::s_movreld_b64:
       case Op::s_movrelsd_2_b32:
         after.full.reset();
@@ -246,7 +246,7 @@ class Kernel {
     return after;
   }
 
-  // ---- SGPRs that are defined wherever they are read, and by whatever writes them ----
+  // ---- SGPRs that are defined at each read, whichever instruction wrote them ----
 
   void find_never_undefined() {
     for (unsigned code = 0; code < 128; ++code) constant_.set(code);
@@ -266,7 +266,7 @@ class Kernel {
   // ---- backward: registers whose shadow may reach an address ----
 
   void backward() {
-    // Code mostly runs upwards: from the last address on, a few rounds are enough.
+    // Most branches go forward, so a few rounds from the last address backward are enough.
     std::vector<uint32_t> order(nodes_.size());
     for (uint32_t n = 0; n < order.size(); ++n) order[n] = n;
     std::sort(order.begin(), order.end(),
@@ -284,7 +284,7 @@ class Kernel {
     Registers live;
     for (unsigned s = 0; s < node.successors; ++s) live |= nodes_[node.successor[s]].live;
     if (node.rule == ShadowRule::kRelative) return update_relative(node, live);
-    bool needed = node.rule == ShadowRule::kLoad ||  // takes note of what scratch held
+    bool needed = node.rule == ShadowRule::kLoad ||  // records the shadow of scratch
                   (node.judged && !is_plain_bitwise(node));
     dests(node, [&](unsigned code, uint8_t) { needed = needed || (counts(code) && live[code]); });
     dests(node, [&](unsigned code, uint8_t) {
@@ -314,7 +314,7 @@ class Kernel {
     return node.judged && node.rule == ShadowRule::kScalar && !exec && !any_counts(node);
   }
 
-  // Reads and writes registers that only M0 knows: all of the kind.
+  // Reads and writes registers that M0 selects: all of their kind.
   bool update_relative(Node& node, Registers live) const {
     const bool needed = live.any();
     const bool vector = node.format != Format::kSop1;
@@ -333,7 +333,7 @@ class Kernel {
     return changed;
   }
 
-  // Whether nothing of the destination's old shadow is left.
+  // Whether the whole shadow of the destination is replaced.
   static bool replaces(const Node& node, unsigned code) {
     if (node.rule == ShadowRule::kWriteLane) return false;
     return code < kScalars || node.before.exec_full;
@@ -364,7 +364,7 @@ class Kernel {
     close(straight);
   }
 
-  // A way without branches, and the SGPRs that nothing on it may write any more.
+  // A path without branches, and the SGPRs that nothing later on it writes.
   struct Straight {
     std::vector<uint32_t> nodes;
     Scalars kept;
@@ -392,7 +392,7 @@ class Kernel {
     return true;
   }
 
-  // The shadow is looked at by findings only, not by what the access does to it.
+  // Only findings read the shadow here; the access itself does not change it.
   bool only_judged(const Node& node) const { return !of_values_ && node.format == Format::kGlobal; }
 
   // An access makes use of its address registers' shadow, and scratch of more.
@@ -469,7 +469,8 @@ class Kernel {
     runs_.push_back(std::move(made));
   }
 
-  // What the run leaves in every wave that begins with it. False: it depends on the wave.
+  // The shadow that the run leaves in every wave that begins with it. False: it depends on the
+  // wave.
   bool begin_with(const ShadowRun& run) {
     const auto defined = [&](const std::vector<uint16_t>& codes) {
       return std::all_of(codes.begin(), codes.end(), [&](uint16_t code) {

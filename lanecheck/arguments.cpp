@@ -26,7 +26,7 @@ std::optional<size_t> axis_of(std::string_view kind, std::string_view prefix) {
   return static_cast<size_t>(last - 'x');
 }
 
-// Nothing: the check cannot give this argument a meaning.
+// Nothing: the check cannot provide this argument.
 std::optional<uint64_t> hidden_value(std::string_view kind, const format::Launch& launch,
                                      const HiddenValues& values) {
   if (const auto axis = axis_of(kind, "hidden_block_count_")) {
@@ -46,8 +46,8 @@ std::optional<uint64_t> hidden_value(std::string_view kind, const format::Launch
   if (kind == "hidden_private_base") return emulator::Dispatch::kDefaultPrivateApertureHi;
   // Of OpenCL's device-side enqueue; HIP kernels list them and never follow them.
   if (kind == "hidden_default_queue" || kind == "hidden_completion_action") return 0;
-  // V4 lists it for every kernel that might synchronise grids: zero says that there is no such
-  // grid, one that it is this launch's own.
+  // V4 lists it for every kernel that might synchronise grids. 0: there is no such grid; 1: it is
+  // the launch's own.
   if (kind == "hidden_multigrid_sync_arg") return launch.cooperative ? 1 : 0;
   return std::nullopt;
 }

@@ -109,7 +109,7 @@ class TraceCheck {
     return fail(Status::kOutOfMemory, budget_.reason());
   }
 
-  // At the event with this index. Its own launches that were executed count as checked.
+  // Ends at the event with this index. Those of its launches that were executed count as checked.
   void stop(size_t at) {
     const std::vector<format::Event>& events = trace_.events();
     Stop stop;
@@ -124,9 +124,10 @@ class TraceCheck {
     if (race_ != nullptr) race_events_.emplace(trace_, *race_, memory_, budget_);
     if (init_ != nullptr) init_events_.emplace(*init_);
     if (race_events_ && race_events_->order().limited)
-      report_.notes.push_back(fmt::format(
-          "a launch, copy or memset is compared with the last {} that it does not follow",
-          WorkOrder::kMostUnordered));
+      report_.notes.push_back(
+          fmt::format("racecheck compares each launch, copy and memset with only the last {} that "
+                      "it is not ordered after",
+                      WorkOrder::kMostUnordered));
     emulator::EngineOptions engine_options;
     engine_options.threads = deep() ? 1 : options_.threads;
     engine_options.livelock_instructions = options_.livelock_instructions;
@@ -143,7 +144,7 @@ class TraceCheck {
     }
     engine_options.host_functions = &services_.functions();
     engine_options.on_message = [this](uint32_t, uint32_t) { services_.on_message(); };
-    // With a bit for each dword, in the lane observer.
+    // Includes the lane observer's bit for each dword.
     const auto with_shadow = [](uint64_t size_bytes) { return size_bytes + size_bytes / 32; };
     engine_options.take_scratch = [this, with_shadow](uint64_t size_bytes) {
       return budget_.take_memory(with_shadow(size_bytes), "the scratch memory of a wave")
@@ -161,8 +162,9 @@ class TraceCheck {
       GFXGRAPH_TRY(within_budget());
       if (!services_.add_code(code)) {
         report_.notes.push_back(
-            "malloc in kernels always has the same size, which the compiler put into the device "
-            "library's code: only blocks of more than 3072 bytes are told apart (E10, E11)");
+            "the code does not show the sizes of malloc in kernels, because the compiler inlined "
+            "them into the device library: only blocks of more than 3072 bytes are told apart "
+            "(E10, E11)");
       }
       for (const codeobj::Kernel& kernel : code.object->kernels()) {
         if (!launched.contains(kernel.name)) continue;
@@ -360,8 +362,8 @@ class TraceCheck {
 
   // ---- findings ----
 
-  // Buffers come and go: which one an address is nearest to is asked while the launch's buffers
-  // live. `of_transfers`: of a hazard that was found behind the launch.
+  // Buffers come and go, so the nearest one is looked up while the launch's buffers live.
+  // `of_transfers`: the hazard was found after the launch.
   void describe_sites(bool of_transfers = false) {
     for (auto& [key, site] : sites_.all()) {
       const bool late =

@@ -77,7 +77,7 @@ struct CodeWindows::Function {
   Extent extent;
   const std::byte* bytes = nullptr;
   std::vector<uint64_t> pcs;   // of the instructions, in order
-  std::set<uint64_t> targets;  // to which control may come from elsewhere than the one before
+  std::set<uint64_t> targets;  // that control may reach other than from the one before
   bool wave64 = false;
 
   bool decode(uint64_t at, Inst& inst) const {

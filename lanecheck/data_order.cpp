@@ -48,13 +48,13 @@ void DataOrder::mark(uint64_t address, uint64_t bytes, bool written) {
 void DataOrder::access(const emulator::MemoryEvent& event, uint32_t lanes) {
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const uint64_t address = event.address[std::countr_zero(rest)];
-    if (address - kHostCallAddress < kHostCallBytes) continue;  // packets are no data of launches
+    if (address - kHostCallAddress < kHostCallBytes) continue;  // packets are not data of launches
     if (event.kind != emulator::AccessKind::kStore) read(address, event.access_bytes);
     if (event.kind != emulator::AccessKind::kLoad) write(address, event.access_bytes);
   }
 }
 
-// Cuts the page where the marks change, and joins what is equal again.
+// Splits the page where the marks change, and merges runs that became equal.
 void DataOrder::apply(Page& page, const Marks& marks, uint32_t node, std::vector<uint32_t>& needs) {
   Page after;
   unsigned begin = 0;
@@ -101,7 +101,7 @@ void DataOrder::end() {
       all.end = kCells;
       page.push_back(std::move(all));
       constexpr uint64_t kBytes = sizeof(Page) + 2 * sizeof(Run);
-      if (budget_.take_memory(kBytes, "who read and wrote memory")) taken_ += kBytes;
+      if (budget_.take_memory(kBytes, "the access history of memory")) taken_ += kBytes;
     }
     current_.read_bytes += 4 * count(marks.read);
     current_.written_bytes += 4 * count(marks.written);
@@ -132,7 +132,7 @@ void DataOrder::forget(uint64_t address, uint64_t bytes) {
 
 namespace {
 
-// Whether a node needs another one, directly or through others between them.
+// Whether a node depends on another one, directly or through others.
 bool leads_to(const std::vector<DataNode>& nodes, uint32_t from, uint32_t to) {
   std::vector<uint32_t> open = {to};
   std::vector<bool> seen(to - from + 1);

@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kPage = 4096;
 // Below, a plain block and memset are faster than mappings.
 constexpr uint64_t kLargeBytes = uint64_t{8} << 20;
-// Of the file behind a fill. A mapping each: systems allow some ten thousand per process.
+// Of the file that a fill maps repeatedly: systems allow about 65,000 mappings per process.
 constexpr uint64_t kPatternBytes = uint64_t{4} << 20;
 constexpr uint64_t kMaxPatternMappings = 4096;
 

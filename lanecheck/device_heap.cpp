@@ -8,16 +8,16 @@
 namespace gfxgraph::lanecheck {
 namespace {
 
-// Addresses are reserved, not memory; less where a process may have less.
+// Reserves addresses, not memory; fewer if the process has a limit.
 constexpr uint64_t kMostBytes = uint64_t{64} << 30;
 constexpr uint64_t kLeastBytes = uint64_t{256} << 20;
 // Below every recorded buffer's neighbourhood.
 constexpr uint64_t kHeapAddress = uint64_t{0x2e0000000000};
 constexpr uint64_t kBlockAlignment = 16;
-// Between blocks nobody has the bytes: more of them behind large blocks, whose indices go further.
+// Unowned gap between blocks; larger after large blocks, whose indices reach further.
 constexpr uint64_t kLeastGap = 64;
 constexpr uint64_t kMostGap = 4096;
-// What a block costs this process beside its bytes.
+// What a block costs this process in addition to its bytes.
 constexpr uint64_t kBookBytes = 128;
 
 uint64_t with_gap(uint64_t size) { return size + std::clamp(size / 2, kLeastGap, kMostGap); }

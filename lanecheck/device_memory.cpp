@@ -14,10 +14,10 @@ namespace {
 constexpr uint64_t kPageBytes = 4096;
 // Canonical, far from where runtimes put buffers, from the emulator's scratch and from apertures.
 constexpr uint64_t kFirstOwnAddress = uint64_t{0x100000000000};
-// Region::tag of a part of own memory: no id of an allocation.
+// Region::tag of the check's own memory: not the id of an allocation.
 constexpr uint64_t kPartTag = uint64_t{1} << 63;
 constexpr uint64_t kOwnGapBytes = uint64_t{1} << 30;
-// Behind what choose_address() finds a place for, which a program may make many of.
+// Above the places that choose_address() finds, because a program may allocate much.
 constexpr uint64_t kChosenGapBytes = uint64_t{1} << 16;
 
 emulator::RegionKind region_kind(format::AllocationKind kind) {
@@ -42,7 +42,7 @@ std::string buffer_name(const format::AllocationBegin& allocation) {
 DeviceMemory::DeviceMemory(const std::vector<format::Event>& events, Budget& budget)
     : budget_(budget) {
   next_own_ = kFirstOwnAddress;
-  // Recorded addresses win: ours go behind those that lie in our range.
+  // Recorded addresses have priority: the check's own go above those that are in its range.
   for (const format::Event& event : events) {
     const auto* const begin = std::get_if<format::AllocationBegin>(&event.action);
     if (begin == nullptr || begin->recorded_address >= 4 * kFirstOwnAddress) continue;

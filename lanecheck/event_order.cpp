@@ -29,8 +29,8 @@ bool host_visible(const format::AllocationBegin& allocation) {
 enum class Pass : uint8_t {
   kLaunches,
   kWork,
-  // What calls told the program, without what it may have read where kernels wrote: only for
-  // WorkOrder::host_writes.
+  // What calls told the program, without what it may have read from memory that kernels write: only
+  // for WorkOrder::host_writes.
   kHostWrites,
 };
 
@@ -51,7 +51,7 @@ class Orderer {
   WorkOrder run() {
     for (const format::Event& event : trace_.events())
       std::visit([this](const auto& action) { apply(action); }, event.action);
-    // Work is behind all if no later work reaches back over it.
+    // Work is after all earlier work if neither it nor later work is unordered with any of that.
     result_.after_all.resize(result_.unordered.size());
     result_.apart.resize(result_.unordered.size());
     uint64_t oldest = UINT64_MAX;
@@ -62,7 +62,7 @@ class Orderer {
       }
       result_.after_all[n] = oldest >= n;
     }
-    // What is compared with host writes is not forgotten before.
+    // Work that is still to be compared with host writes is kept until then.
     for (size_t n = 0; n < result_.host_writes.size(); ++n)
       for (const uint64_t launch : result_.host_writes[n])
         std::fill(result_.after_all.begin() + static_cast<ptrdiff_t>(launch) + 1,
@@ -80,7 +80,7 @@ class Orderer {
     reach_.minimise(set);
   }
 
-  // What work issued to the stream now follows.
+  // What work that is issued to the stream now is ordered after.
   Operations front(format::StreamId stream) const {
     Operations set = host_;
     const auto add = [&](format::StreamId one) {
@@ -121,7 +121,7 @@ class Orderer {
     }
     result_.unordered.push_back(std::move(unordered));
     open_.push_back({work, operation});
-    // Too many to look at each time.
+    // Too many to walk through each time.
     if (open_.size() > 2 * kMostOpen)
       open_.erase(open_.begin(), open_.end() - static_cast<ptrdiff_t>(kMostOpen));
     if (pass_ != Pass::kHostWrites) return;
@@ -146,8 +146,8 @@ class Orderer {
   void learn() {
     std::erase_if(open_, [this](const auto& one) { return known(one.second); });
     if (pass_ != Pass::kHostWrites) return;
-    // Whether what the reader found was written before this is only sure where the program learns
-    // of the reader, too.
+    // The write is known to come before this only if the program also learns that the reader has
+    // ended.
     std::erase_if(doubted_, [this](const DoubtedWrite& write) {
       if (!write.has_reader || known(write.reader)) return true;
       std::erase_if(result_.host_writes[write.number], [&](uint64_t work) {
@@ -253,15 +253,15 @@ class Orderer {
     if (function.id != 0) ran_[function.id] = front(function.stream);
     if (devices_.is_null(function.stream)) tails_[function.stream] = front(function.stream);
   }
-  // When did the program write? The recorder looks before each launch that is given the memory, so
-  // it was after those before. What is in doubt had changed before a call of the program waited for
-  // a kernel that was given the memory, or, if another launch is about to be given it, before the
-  // stream comes to that one.
+  // When did the program write? The recorder reads the memory before each launch that has its
+  // address, so the write came after the earlier launches. A write in doubt came before a call that
+  // waited for a kernel with the address or, if another launch is about to get the address, before
+  // the stream reaches that launch.
   void apply(const format::HostWrite& write) {
     if (pass_ != Pass::kHostWrites) return;
     work_before_write_.push_back(result_.unordered.size());
     std::vector<uint64_t>& launches = result_.host_writes.emplace_back();
-    // A host function may have written, which the program knew.
+    // A host function may have written; the program knew that.
     if (!write.content.stored || (has_host_functions_ && !write.in_doubt)) return;
     launches = given_this(given_, write.allocation);
     if (!write.in_doubt) return;
@@ -360,7 +360,7 @@ class Orderer {
 
   // kHostWrites:
   std::vector<Given> given_;    // that the program does not know to have ended
-  std::vector<Given> learned_;  // of which the last call told it, with no work since then
+  std::vector<Given> learned_;  // that the last call told it about, with no work since then
   struct DoubtedWrite {
     size_t number;
     uint32_t reader;  // the work issued next

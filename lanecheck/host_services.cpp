@@ -24,7 +24,7 @@ using emulator::Wave;
 
 // Waves that find no free packet wait for one.
 constexpr uint64_t kPackets = 1024;
-// Behind the packets: the signal that device code rings, and its mailbox.
+// After the packets: the signal that device code rings, and its mailbox.
 constexpr uint64_t kSignalBytes = 4096;
 constexpr uint64_t kMailboxOffset = 256;
 constexpr uint64_t kHeapHeaderBytes = 256 << 10;
@@ -63,7 +63,7 @@ std::string take_string(std::span<const uint64_t>& words) {
   return std::string(text, size);
 }
 
-// Of what assert prints: strings and integers.
+// For the text of assert: strings and integers.
 std::string format_message(std::span<const uint64_t> words) {
   words = words.subspan(std::min<size_t>(words.size(), 1));
   const std::string format = take_string(words);
@@ -128,7 +128,7 @@ bool HostServices::add_code(const LoadedCode& code) {
     return !function || takes_argument(*table, code.load_address + *function);
   };
   if (!can_perform(allocate) || !can_perform(release)) {
-    // All or none: what one returns is what another one takes.
+    // All or none: one takes what another one returns.
     has_library_heap_ = true;
     functions_.clear();
     return false;
@@ -169,7 +169,7 @@ Result<void> HostServices::next_launch(const format::Kernel& kernel, uint32_t ke
         printf_buffer_,
         memory_.add_own(kPrintfBytes, emulator::RegionKind::kSystem, "the buffer of printf"));
   }
-  // How much is in it, and how much may be: HIP reads and resets it behind each launch.
+  // The bytes in it, and its size: HIP reads and resets it after each launch.
   const std::array<uint32_t, 2> head = {0, kPrintfBytes - 8};
   std::memcpy(memory_.own_bytes(printf_buffer_).data(), head.data(), sizeof head);
   values.printf_address = printf_buffer_;
@@ -208,8 +208,8 @@ void HostServices::serve(const HostPackets::Packet& packet) {
   const uint32_t service = packet.header.service;
   if (service != HostPackets::kPrintf && service != HostPackets::kDeviceMemory) {
     refused_ = fmt::format(
-        "it calls the host by service {}, which the check cannot answer; after the call the "
-        "kernel diverged from the recorded run",
+        "it calls host service {}, which the check cannot provide; after the call the kernel "
+        "diverged from the recorded run",
         service);
   }
   std::byte* const payload = packets_.payload(bytes_, packet.number);

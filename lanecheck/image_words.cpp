@@ -113,7 +113,7 @@ const char* sampler_of(const ImageObject& object, const Image& image, int32_t hi
   }
   for (size_t axis = 0; axis < 3; ++axis) sampler.clamp[axis] = clamp_of(object, modes[axis]);
   const bool bordered = std::ranges::find(sampler.clamp, Clamp::kBorder) != std::end(sampler.clamp);
-  // HIP passes no colour on, so that it would be 0; which is not what the program wants.
+  // HIP does not pass a colour on, so it would be 0, which is not what the program wants.
   if (bordered && std::ranges::any_of(object.border, [](float part) { return part != 0; }))
     return "a border that is not 0";
   sampler.unnormalized = object.normalized == 0;

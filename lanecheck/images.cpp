@@ -49,7 +49,7 @@ Result<void> Images::describe(const format::AllocationBegin& begin) {
   if (array != arrays_.end()) source.array = array->second.shape.get();
   const bool of_array = begin.object->resource == format::ImageResource::kArray;
   if (!address || of_array != (source.array != nullptr)) {
-    undescribed_[begin.id] = "what it was made of is gone";
+    undescribed_[begin.id] = "its memory was freed";
     return {};
   }
   source.address = *address;
@@ -76,7 +76,7 @@ Images::Undescribed::const_iterator Images::first_of(
 }
 
 std::string Images::text(Undescribed::const_iterator object) const {
-  return fmt::format("texture or surface #{}, which a check cannot give it: {}", object->first,
+  return fmt::format("texture or surface #{}, which the check does not support: {}", object->first,
                      object->second);
 }
 

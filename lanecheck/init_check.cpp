@@ -221,7 +221,7 @@ uint32_t InitCheck::defined_texels(const LaneWaveState& state, const Wave& wave,
   return defined;
 }
 
-// Nothing that it may store is undefined, whichever of its data operands the event is of.
+// Nothing that it may store is undefined, whichever data operand the event belongs to.
 bool InitCheck::stores_defined(const LaneWaveState& state, const Inst& inst,
                                const emulator::MemoryEvent& event, uint32_t lanes) {
   uint32_t defined = ~0u;
@@ -240,7 +240,7 @@ void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, cons
   uint16_t data = inst.src[1];
   const uint32_t flags = emulator::op_info(inst.op).flags;
   if ((flags & emulator::OpInfo::kTwoAddresses) != 0) {
-    // Which half this is, its address tells.
+    // The address tells which half this is.
     const uint32_t unit =
         event.access_bytes * ((flags & emulator::OpInfo::kStride64) != 0 ? 64u : 1u);
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes | 1u << 31));
@@ -409,7 +409,7 @@ void InitCheck::read_by_host(uint64_t launch, uint64_t address, uint64_t bytes) 
   const uint64_t count = memory_.count_unwritten(address, bytes);
   if (count == 0) return;
   const InitMemory::Origin* const origin = memory_.origin(address, bytes);
-  // Padding, and the rest of a buffer that is copied as a whole, are no news.
+  // Padding, and the rest of a buffer that is copied as a whole, are not reported.
   if (origin == nullptr && count != bytes) return;
   LaneEvent event;
   event.finding_class = origin != nullptr ? FindingClass::kU3 : FindingClass::kU4;
@@ -417,7 +417,7 @@ void InitCheck::read_by_host(uint64_t launch, uint64_t address, uint64_t bytes) 
   event.address = address;
   event.access_bytes = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
   event.address_class = "in its buffer";
-  event.detail = fmt::format("{} of the {} bytes that the host gets", count, bytes);
+  event.detail = fmt::format("{} of the {} bytes that the host receives", count, bytes);
   if (origin != nullptr) event.pc = origin->pc;
   sites_.add(origin != nullptr ? origin->kernel : 0, event);
 }

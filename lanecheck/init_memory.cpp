@@ -123,7 +123,7 @@ const InitMemory::Origin* InitMemory::origin(uint64_t address, uint64_t bytes) c
 void InitMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   const auto apart = [&](uint64_t address) { return address >= high_ || address + bytes <= low_; };
   if (apart(to) && apart(from)) return;
-  // As the bytes are moved: from the end if the source is before the target.
+  // In the order of memmove: from the end if the source is before the target.
   for (uint64_t n = 0; n < bytes; ++n) {
     const uint64_t at = from < to ? bytes - 1 - n : n;
     const bool written = unwritten(from + at, 1) == 0;

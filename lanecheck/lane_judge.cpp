@@ -17,10 +17,10 @@ using emulator::OperandRef;
 using emulator::Region;
 
 constexpr uint64_t kNullPageBytes = 4096;
-// Addresses this low that nobody has are a null pointer and an index: offsets of global memory
+// Unmapped addresses this low are a null pointer plus an index: offsets of global memory
 // instructions have 32 bits.
 constexpr uint64_t kNearNull = uint64_t{1} << 32;
-// Lanes that are further apart may have pointers of their own.
+// Lanes whose addresses are further apart may each have a pointer of their own.
 constexpr int64_t kMostStrideBytes = 256;
 constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
 
@@ -47,8 +47,8 @@ bool past_requested(const Region& region, uint64_t address, uint64_t bytes) {
   return address - region.address + bytes > region.requested_bytes;
 }
 
-// Whether the lanes' addresses are equally far apart, and near each other: an index in one buffer.
-// A table of pointers does not look so.
+// Whether the lanes' addresses are evenly spaced and near each other, as by an index into one
+// buffer. Pointers from a table are not.
 bool is_row(const uint64_t* address, uint32_t lanes) {
   const auto first = static_cast<unsigned>(std::countr_zero(lanes));
   uint32_t rest = lanes & (lanes - 1);
@@ -86,7 +86,7 @@ AddressShadow shadow_of_address(const LaneWaveState& state, const InstOperands& 
   return result;
 }
 
-// Takes the steps of a run whose end has not come yet; its destructor takes them back.
+// Applies the steps of a run that has not ended yet; its destructor reverts them.
 class BehindShadow {
  public:
   BehindShadow(LaneWaveState& state, const emulator::Wave& wave, const ShadowRun& run, size_t steps)
@@ -150,7 +150,7 @@ void LaneObserver::report(WaveState& state, const Wave& wave, const Inst& inst,
     sites_.add(kernel_, found);
     return;
   }
-  // One instruction is one event, whichever halves it is seen in.
+  // One instruction is one event, whichever half of the wave it is seen in.
   std::vector<LaneEvent>& pending = (state.lower != nullptr ? state.lower : &state)->pending;
   for (LaneEvent& other : pending) {
     if (other.finding_class != found.finding_class || other.pc != inst.pc) continue;
@@ -305,7 +305,7 @@ void LaneObserver::judge_masked(WaveState& state, const Wave& wave, const Inst& 
 
 bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& inst,
                                 const emulator::ScalarEvent& event) {
-  if (!event.in_range) return true;  // the buffer's range check answers it
+  if (!event.in_range) return true;  // the buffer's range check drops it
   const InstOperands& operands = emulator::operands_of(inst);
   const bool undefined = shadow_of_address(state, operands).undefined != 0;
   const bool no_lanes = wave.exec_is_zero();
@@ -344,7 +344,7 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
     } else if (finding_class != FindingClass::kE1) {
       found.finding_class = finding_class;
     } else {
-      found.detail = "its address is in no live range";
+      found.detail = "its address is outside every live range";
     }
   }
   found.place = state.place;

@@ -77,7 +77,7 @@ void LaneObserver::dispatch_begin(const emulator::DispatchInfo& info) {
   const uint32_t sgprs = std::min<uint32_t>(emulator::initialised_sgprs(*info.descriptor), 106);
   scalars_.fill(0);
   std::fill_n(scalars_.begin(), sgprs, ~0u);
-  // Registers that every wave starts with, and sources that are no SGPR.
+  // Registers that every wave starts with, and sources that are not SGPRs.
   std::fill(scalars_.begin() + operand::kTtmp0, scalars_.begin() + operand::kM0, ~0u);
   std::fill(scalars_.begin() + operand::kNull, scalars_.end(), ~0u);
   scalars_[operand::kScc] = 0;
@@ -105,7 +105,7 @@ inline void clear_some(uint32_t* registers) { std::memset(registers, 0, kAtATime
 }  // namespace
 
 void LaneObserver::wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info) {
-  // Registers that the kernel does not have are never looked at.
+  // Registers that the kernel does not have are never read.
   const uint32_t vectors = std::min<uint32_t>(info.vgprs, 256);
   uint32_t* const vector_defined = state.defined + kFirstVector;
   if (state.dispatch == dispatches_) {
@@ -114,7 +114,7 @@ void LaneObserver::wave_begin(WaveState& state, const Wave& wave, const emulator
     std::copy(scalars_.begin(), scalars_.end(), state.defined);
     state.dispatch = dispatches_;
   }
-  // Few registers for every wave: without the library's memset.
+  // Few registers, but for every wave: faster without a call of memset.
   for (uint32_t n = 0; n < vectors; n += kAtATime) {
     clear_some(vector_defined + n);
     clear_some(state.written + n);

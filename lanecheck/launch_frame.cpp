@@ -61,7 +61,7 @@ Result<emulator::Dispatch> LaunchFrame::fill(uint64_t index, const format::Launc
   dispatch.workgroup_size = shape.block;
   dispatch.group_segment_bytes = found.descriptor.group_segment_bytes + launch.dynamic_lds_bytes;
   dispatch.private_segment_bytes = found.descriptor.private_segment_bytes;
-  // What calls through pointers and recursion take is not known: as much as a runtime grants.
+  // The stack of calls through pointers and of recursion is unknown: as much as a runtime grants.
   if (found.descriptor.dynamic_stack() || found.uses_dynamic_stack)
     dispatch.private_segment_bytes += kDynamicStackBytes;
   dispatch.kernarg_address = kernarg_;

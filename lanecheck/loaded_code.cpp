@@ -70,7 +70,7 @@ Result<LoadedCode> parse(const format::Trace& trace, const format::CodeObject& c
   return loaded;
 }
 
-// Data may look like one: then order is followed that is not there.
+// Data may look like one: then the check assumes an order that does not exist.
 bool has_fences(std::span<const std::byte> bytes) {
   constexpr uint32_t kGl1Inv = 0xe1c80000;  // buffer_gl1_inv: what an acquiring fence ends with
   for (size_t at = 0; at + sizeof kGl1Inv <= bytes.size(); at += sizeof kGl1Inv)
@@ -89,7 +89,7 @@ Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject
   Result<uint64_t> placed =
       memory.add_own(size, emulator::RegionKind::kCode, name, recorded ? *recorded + first : 0);
   if (!placed && recorded) {
-    // A module that was unloaded before: both cannot be there at once.
+    // A module that was unloaded before: both cannot be loaded at the same time.
     notes.push_back(
         fmt::format("{}: recorded address in use ({}); loaded elsewhere, so stored pointers to its "
                     "variables are stale",

@@ -9,7 +9,7 @@ namespace gfxgraph::lanecheck {
 namespace {
 
 constexpr size_t kMostRelated = 1 << 20;
-// How far behind a variable of a code object its other objects, its tables and code may lie.
+// How far after a variable the other objects, tables and code of its code object may be.
 constexpr uint64_t kCodeReach = UINT64_C(1) << 30;
 
 // Visits the rows of a copy or memset: offsets of one end, from where it begins.
@@ -61,7 +61,7 @@ uint32_t Provenance::add_word(const format::Relocation& relocation, format::Word
   }
   if (words_.size() > Tags::kMostWords ||
       (words_.size() % 1024 == 0 &&
-       !budget_.take_memory(1024 * sizeof(Word), "what is known of words"))) {
+       !budget_.take_memory(1024 * sizeof(Word), "the state of words"))) {
     lost_ = true;
     return 0;
   }
@@ -148,7 +148,7 @@ void Provenance::apply(const format::Copy& action) {
   rows.visit(
       [&](uint64_t y, uint64_t z) { memory_.clear(target + rows.offset(to, y, z), rows.width); });
   for (const format::Relocation& relocation : action.host_source.relocations) {
-    // Rows are packed; a word across two of them is no word there.
+    // Rows are packed; a word across two of them is not a word there.
     const uint64_t row = relocation.offset_bytes / rows.width;
     const uint64_t in_row = relocation.offset_bytes % rows.width;
     const uint64_t value =
@@ -225,7 +225,7 @@ void Provenance::judge(Tag high, Tag low, uint64_t address) {
   }
   for (unsigned n = 0; n < elements.count; ++n) {
     Word& word = words_[Tags::word_of(elements.element[n])];
-    // Others of which the lower half is not there have only the same upper one.
+    // Others, whose lower half is absent, only have the same upper one.
     if (word.proven || told_by_lower) continue;
     word.reached = true;
     word.elsewhere = word.elsewhere || (count == 0 && elements.count == 1);
@@ -356,8 +356,8 @@ Tag Provenance::narrow_set(Tag tag, uint32_t value) {
 // ---- the result ----
 
 const char* Provenance::reason_of(const Word& word, const char* related, bool all_ran) const {
-  if (word.elsewhere) return "it reached an address in other memory than it points to";
-  if (word.reached) return "an address was computed from it, and not by adding to it alone";
+  if (word.elsewhere) return "it was used for an address outside the memory that it points to";
+  if (word.reached) return "an address was computed from it by other operations than additions";
   if (!all_ran) return "not all launches were executed";
   if (tags_.lost() || memory_.lost() || lost_) return "not all values were followed";
   return related;
@@ -383,7 +383,8 @@ std::vector<const char*> Provenance::settle_relations() {
       }
     }
   }
-  // Whoever is compared with a pointer is one: the result would change if only one of them moved.
+  // A word that is compared with a pointer is one, too: the result would change if only one of them
+  // moved.
   std::vector<uint32_t> open;
   for (uint32_t n = 1; n < words_.size(); ++n)
     if (words_[n].proven) open.push_back(n);

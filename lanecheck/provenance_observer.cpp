@@ -28,7 +28,7 @@ ProvenanceWave& half_of(ProvenanceWave& state, const Wave& wave, uint32_t lane) 
   return upper ? *static_cast<ProvenanceWave*>(wave.upper->observer_state) : state;
 }
 
-// The dwords of the operands, if there are few: tests of them have no loops then.
+// The dwords of the operands if there are few, so that tests of them need no loops.
 bool list_dwords(InstOperands& operands) {
   const InstOperands before = operands;
   const auto list = [](const emulator::OperandRef* from, unsigned count, emulator::OperandRef* to,
@@ -187,7 +187,7 @@ Tag ProvenanceObserver::combined(const WaveState& state, const Wave& wave, const
 static bool combines_alike(const ProvenanceWave& state, const Wave& wave, const Inst& inst) {
   if (inst.extra() != VopExtra::kNone) return false;
   const bool wide = inst.op == Op::v_mad_u64_u32 || inst.op == Op::v_mad_i64_i32;
-  // The lanes' values tell.
+  // The values of the lanes decide.
   const auto any = [&](unsigned code) { return code < 512 && state.registers.any(code); };
   if (wide && (any(inst.src[0]) || any(inst.src[1]))) return false;
   const emulator::OpInfo& info = emulator::op_info(inst.op);
@@ -372,7 +372,7 @@ void ProvenanceObserver::before_tagged(TagRule rule, WaveState& state, const Wav
       if (const Tag high = state.registers.get(inst.src[0] + 1U, 0)) words_->jump(high);
       return clear_dests(state, wave, inst);
     case TagRule::kCrossLane: {
-      // DS has the values in the operand behind the address, but for ds_swizzle.
+      // DS has the values in the operand after the address, except ds_swizzle.
       const bool second = inst.op == Op::ds_bpermute_b32 || inst.op == Op::ds_permute_b32;
       const unsigned from = inst.src[second ? 1 : 0];
       state.kept_any = from >= kFirstVector && from < 512 && state.registers.any(from);
@@ -380,7 +380,7 @@ void ProvenanceObserver::before_tagged(TagRule rule, WaveState& state, const Wav
         state.kept[l] = state.registers.get(from, l);
         state.kept_values[l] = wave.v(static_cast<uint16_t>(from)).lane[l];
       }
-      // Later: the values tell where the lanes come from.
+      // Done later: the values tell where the lanes come from.
       return;
     }
     default: return clear_dests(state, wave, inst);

@@ -239,7 +239,7 @@ void RaceCheck::record_reads(RaceGroup& group) {
     for (uint32_t rest = read.lanes; rest != 0; rest &= rest - 1) {
       const uint32_t address = read.address[std::countr_zero(rest)];
       if (lds_row(group, address, read.bytes, false, read.mine)) continue;
-      // A part is outside of the workgroup's LDS: no hazard, for nobody has written.
+      // A part is outside the workgroup's LDS: not a hazard, because nothing was written there.
       for (uint32_t at = 0; at < read.bytes; at += 4)
         lds_row(group, address + at, 4, false, read.mine);
     }
@@ -267,7 +267,7 @@ void RaceCheck::each_lane(RaceWave& me, const Wave& wave, const Inst& inst,
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const uint64_t address = event.address[lane];
-    // The same bytes again: nothing new but for another value.
+    // The same bytes again: only another value would be new.
     if (std::exchange(before, address) == address && !store) continue;
     bytes(access, lane, address, event.access_bytes);
   }
@@ -277,7 +277,7 @@ void RaceCheck::each_lane(RaceWave& me, const Wave& wave, const Inst& inst,
 void RaceCheck::scalar_load(RaceWave& me, const Wave& wave, const Inst& inst, uint64_t address,
                             uint32_t count) {
   if (me.group == nullptr) return;
-  // Arguments, which nobody writes.
+  // Kernel arguments, which are never written.
   constexpr uint64_t kNear = 4096;
   if (address - kernarg_ < kNear) return;
   if (const emulator::Region* const region = regions_->find(address);
@@ -332,7 +332,7 @@ void RaceCheck::dword(Access& access, unsigned lane, RaceCells cells, size_t at,
     if (cells.atomic != nullptr) synchronise(access, address & ~uint64_t{3}, cells.atomic[at]);
   }
   const Kind kind = access.kind;
-  // A wave that changed the place by an atomic before: what it stores there is one, too.
+  // The wave changed this place by an atomic before, so its store counts as one, too.
   if (kind == Kind::kPlain && access.write && cells.atomic != nullptr &&
       (stamp::wave(cells.atomic[at]) == access.me.id ||
        stamp::wave(cells.atomic_of_other[at]) == access.me.id)) {
@@ -342,7 +342,7 @@ void RaceCheck::dword(Access& access, unsigned lane, RaceCells cells, size_t at,
     access.kind = Kind::kStoreAfterFence;
   }
   compare(access, lane, write, address, mask, true);
-  // Of two times at the same clock, as one.
+  // Two times at the same clock count as one.
   const auto joined = [&](uint64_t before) {
     constexpr unsigned kTime = stamp::kClockShift;
     return mine | (before >> kTime == mine >> kTime ? stamp::bytes(before) : 0);
@@ -399,10 +399,10 @@ void RaceCheck::compare(Access& access, unsigned lane, uint64_t other, uint64_t 
   access.lanes[n] |= 1u << lane;
 }
 
-// Whether a plain store writes what is there already.
+// Whether a plain store writes the value that is already there.
 bool RaceCheck::same_value(const Access& access, unsigned lane, uint64_t address) const {
   if (access.kind == Kind::kAtomic || access.event == nullptr) return false;
-  // Its registers are not what an image holds.
+  // An image may hold converted values, not those of the registers.
   if (access.inst.format == emulator::Format::kMimg) return false;
   const uint64_t start = access.event->address[lane];
   const uint64_t into = address - start;
@@ -412,7 +412,7 @@ bool RaceCheck::same_value(const Access& access, unsigned lane, uint64_t address
   const uint32_t flags = emulator::op_info(access.inst.op).flags;
   if ((flags & emulator::OpInfo::kHighHalf) != 0) shift = 16;
   if ((flags & emulator::OpInfo::kTwoAddresses) != 0) {
-    // Which half this is, its address tells.
+    // The address tells which half this is.
     const uint32_t size = access.event->access_bytes;
     const uint32_t unit = (flags & emulator::OpInfo::kStride64) != 0 ? size * 64 : size;
     const uint32_t base = access.wave.v(access.inst.src[0]).lane[lane];

@@ -125,7 +125,7 @@ void RaceCheck::pass_barrier(RaceGroup& group) {
   }
 }
 
-// All that happened before the wave's present clock.
+// Everything that happened before the wave's current clock.
 SharedClocks RaceCheck::followed(const RaceGroup& group, const RaceGroup::Wave& wave,
                                  uint64_t id) const {
   auto own = std::make_shared<ForeignClocks>();
@@ -150,7 +150,8 @@ void RaceCheck::follow(RaceWave& me, const SharedClocks& clocks) {
   own.learned = true;
 }
 
-// The wave reads what `write` wrote: what that wave did before a fence before comes first.
+// The wave reads what `write` wrote, so everything that the writing wave did before its last
+// earlier fence comes first.
 void RaceCheck::follow_write(RaceWave& me, uint64_t write) {
   const uint64_t id = stamp::wave(write);
   if (id == me.id || id < first_wave_) return;

@@ -8,7 +8,7 @@ namespace gfxgraph::lanecheck {
 RaceShadow::~RaceShadow() { budget_.give_memory(taken_); }
 
 bool RaceShadow::take(uint64_t bytes) {
-  if (!budget_.take_memory(bytes, "the record of who accessed memory (racecheck)")) return false;
+  if (!budget_.take_memory(bytes, "the access history of memory (racecheck)")) return false;
   taken_ += bytes;
   return true;
 }

@@ -143,7 +143,7 @@ void RaceCheck::host_write(uint64_t event, uint64_t address, std::span<const std
                            const std::vector<uint64_t>& launches) {
   found_ = false;
   reported_.clear();
-  // A host that read a launch's word may know that this launch, and earlier ones, have come so far.
+  // A host that read a word of a launch may know that this launch, and earlier ones, got that far.
   const uint64_t told = told_host_.empty() ? 0 : told_host_.back();
   const auto concerns = [&](uint64_t stamped) -> const Done* {
     const Done* const done = done_by(stamped);

@@ -93,7 +93,7 @@ Result<void> MemoryEvents::write(format::AllocationId id, uint64_t offset,
   if (content.size_bytes == 0) return {};
   if (!content.stored) {
     note_unknown(id, what);
-    // Words that lead to other memory are known all the same.
+    // Words that point to other memory are known anyway.
     for (const format::Relocation& word : content.relocations) {
       const auto target = addresses_.find(word.allocation);
       if (target == addresses_.end()) continue;
@@ -258,7 +258,7 @@ Result<void> MemoryEvents::fill_from_host(const format::Content& content, const 
       std::memset(bytes.data() + offset, content.fill, target.width);
     });
   }
-  // No larger than the target, so within the memory budget once more at most.
+  // No larger than the target, so it at most doubles what the memory budget counts.
   std::vector<std::byte> packed(content.size_bytes);
   GFXGRAPH_TRY(trace_.read_blob(content.blob, packed));
   const Box source = make_box(target.width, target.height, target.depth, 0, 0);
@@ -278,7 +278,7 @@ Result<void> MemoryEvents::copy_box(const Box& target, std::span<std::byte> to, 
   });
 }
 
-// A box of one-byte rows is many; the budget's time ends it.
+// A box of one-byte rows has many; the time limit ends it.
 template <typename Visit>
 Result<void> MemoryEvents::for_each_row(const Box& box, const Visit& visit) {
   constexpr uint64_t kRowsPerLook = 1 << 16;

@@ -42,8 +42,8 @@ std::string launches_text(uint64_t count) {
   return fmt::format("{} launch{}", count, count == 1 ? "" : "es");
 }
 
-// With a line break at its end. Only the emulator's texts have some inside; what a name holds is
-// none.
+// Ends with a line break. Only texts of the emulator keep the breaks inside; those in names are
+// escaped.
 void append_message(std::string& out, const std::string& text, bool has_lines) {
   out += has_lines ? printable(Lines{text}) : printable(text);
   out += '\n';

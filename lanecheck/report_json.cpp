@@ -128,7 +128,7 @@ Json json_of(const Report& report, const std::string& trace_name) {
 }
 
 std::string text_of(const Json& json) {
-  // Names come from a file: bytes that are no UTF-8 are replaced, not thrown over.
+  // Names come from a file: bytes that are not UTF-8 are replaced, without an exception.
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A path as a URI reference: bytes that a URI cannot hold as they are become %xx.
+// A path as a URI reference: bytes that a URI cannot contain become %xx.
 std::string uri_of(const std::string& path) {
   constexpr std::string_view kPlain = "-._~/";
   std::string uri = path.starts_with('/') ? "file://" : "";
@@ -52,7 +52,7 @@ Json frame_of(const codeobj::SourceLocation& source) {
   return {{"location", std::move(location)}};
 }
 
-// The innermost frame first, as SARIF wants it (3.44).
+// The innermost frame first, as SARIF requires (3.44).
 Json stack_of(const std::vector<codeobj::SourceLocation>& inline_stack) {
   Json frames = Json::array();
   for (const codeobj::SourceLocation& frame : inline_stack) frames.push_back(frame_of(frame));
@@ -111,7 +111,7 @@ void notify(Json& notifications, const char* level, const std::string& text) {
 void append_notifications(const Report& report, const std::string& lead, Json& notifications) {
   for (const FailedLaunch& failed : report.failed) {
     notify(notifications, failed.finding ? "note" : "error",
-           fmt::format("{}launch {} of kernel {} was not, or not wholly, checked: {}", lead,
+           fmt::format("{}launch {} of kernel {} was not, or only partly, checked: {}", lead,
                        failed.launch, demangle(failed.kernel), failed.reason));
   }
   if (report.stopped) notify(notifications, "error", lead + report.stopped->reason);
@@ -125,8 +125,8 @@ std::string render_sarif(const Report& report, const std::string& trace_name) {
   return render_sarif({TraceReport{trace_name, report, ""}});
 }
 
-// All traces are one run: they have the rules in common, and viewers replace the results of one run
-// by those of the next.
+// All traces are one run: they share the rules, and viewers replace the results of one run with
+// those of the next.
 std::string render_sarif(const std::vector<TraceReport>& traces) {
   Json rules = Json::array();
   for (const ClassText& text : kClassTexts) rules.push_back(rule_of(text));
@@ -159,7 +159,7 @@ std::string render_sarif(const std::vector<TraceReport>& traces) {
   const Json json = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                      {"version", "2.1.0"},
                      {"runs", Json::array({std::move(run)})}};
-  // Names come from a file: bytes that are no UTF-8 are replaced, not thrown over.
+  // Names come from a file: bytes that are not UTF-8 are replaced, without an exception.
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 

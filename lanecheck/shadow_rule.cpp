@@ -14,7 +14,7 @@ using emulator::VopExtra;
 
 constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
 
-// With how many dwords of a destination kind the instruction writes.
+// How many dwords of a destination kind the instruction writes.
 struct DestKinds {
   unsigned vector = 0;
   unsigned scalar = 0;

@@ -50,7 +50,7 @@ bool may_be_in_run(const ShadowStep& step) {
     case ShadowRule::kCrossLane:
     case ShadowRule::kSelect:
     case ShadowRule::kWide: return true;
-    // v_readlane may read a lane that EXEC leaves out.
+    // v_readlane may read a lane whose EXEC bit is 0.
     case ShadowRule::kReadLane: return step.inst.op == Op::v_readfirstlane_b32;
     default: return false;
   }

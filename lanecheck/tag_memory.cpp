@@ -44,7 +44,7 @@ void TagMemory::store(uint64_t address, unsigned bytes, Tag tag) {
     now.tag = tags_.unite(now.tag, tags_.weaken(tag));
     for (uint64_t byte = std::max(at, address); byte < std::min(at + 4, address + bytes); ++byte)
       now.bytes |= 1U << (byte - at);
-    if (now.bytes == 0xf) {  // nothing of what stood there is left
+    if (now.bytes == 0xf) {  // nothing of the old value is left
       set(at, now.tag);
       rewritten_.erase(at);
     } else {

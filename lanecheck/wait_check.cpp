@@ -20,12 +20,12 @@ using emulator::InstOperands;
 using emulator::Op;
 namespace operand = emulator::operand;
 
-// Of strangers' code: more than any kernel of a library needs.
+// A limit for untrusted code: more than any kernel of a library needs.
 constexpr size_t kMaxInstructions = 1 << 17;
 constexpr size_t kMaxStates = 1 << 14;
 constexpr uint64_t kMaxSteps = 1 << 24;
 constexpr uint8_t kArrived = 255;
-constexpr uint8_t kMostOutstanding = 62;  // a wave waits by itself with more than the counter holds
+constexpr uint8_t kMostOutstanding = 62;  // beyond the counter's maximum a wave waits by itself
 constexpr unsigned kVectors = 256;
 constexpr unsigned kScalars = 128;
 
@@ -36,7 +36,7 @@ struct Node : emulator::ControlFlow::Node {
   int32_t imm = 0;
   uint32_t mods = 0;
   InstOperands operands;
-  bool clears = false;  // all loads have arrived behind it
+  bool clears = false;  // all loads have arrived after it
 };
 
 // Loads that are under way. Indices are nodes.

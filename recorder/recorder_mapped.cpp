@@ -39,8 +39,7 @@ void Recorder::note_if_graphs(const char* call) noexcept {
   bool any = false;
   guarded([&] { any = graphs_.any(); });
   if (any) {
-    note_incomplete(call,
-                    "mappings behind one another become another buffer, which graphs may use");
+    note_incomplete(call, "adjacent mappings become another buffer, which graphs may use");
   }
 }
 

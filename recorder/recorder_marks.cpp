@@ -121,7 +121,7 @@ void Recorder::note_open_ranges() {
   for (const format::RangeId range : traced_) {
     finding(
         format::FindingKind::kNote, "ranges",
-        "\"" + open_ranges_[range].text + "\" was not left: it goes on to the end of the trace");
+        "\"" + open_ranges_[range].text + "\" was not ended: it extends to the end of the trace");
   }
 }
 

@@ -60,7 +60,7 @@ Result<SessionOptions> read_options(const gfxgraph_session_options_t* options) {
   result.max_memory_bytes = chosen.max_memory_bytes;
   result.log = {chosen.log, chosen.log_context};
   GFXGRAPH_TRY(require((chosen.allocate == nullptr) == (chosen.release == nullptr),
-                       "allocate and release: one of both is null"));
+                       "allocate and release: one of them is null"));
   result.allocator = {chosen.allocator_context, chosen.allocate, chosen.release};
   return result;
 }

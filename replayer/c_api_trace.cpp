@@ -68,7 +68,7 @@ gfxgraph_status_t open_trace(const gfxgraph_trace_options_t* options, gfxgraph_t
         "gfxgraph_trace_options_t",
         {{"allow_torn", chosen.allow_torn}, {"allow_incomplete", chosen.allow_incomplete}}));
     GFXGRAPH_TRY(require(chosen.pointers <= GFXGRAPH_POINTERS_MATCHED,
-                         "pointers of gfxgraph_trace_options_t is no GFXGRAPH_POINTERS_..."));
+                         "pointers of gfxgraph_trace_options_t is not a GFXGRAPH_POINTERS_..."));
     format::ReadOptions read;
     read.allow_torn = chosen.allow_torn != 0;
     read.lazy = true;

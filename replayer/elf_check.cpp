@@ -124,7 +124,7 @@ class Tables {
     }
     const Elf64_Shdr names = section(table);
     if (names.sh_size == 0 || bytes_[names.sh_offset + names.sh_size - 1] != std::byte{0}) {
-      return refuse(fmt::format("section {}: a string table that does not end", table));
+      return refuse(fmt::format("section {}: an unterminated string table", table));
     }
     if (offset < names.sh_size) return {};
     return refuse(fmt::format("the name of {} {} lies outside of its string table", what, index));

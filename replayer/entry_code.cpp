@@ -96,7 +96,7 @@ Result<std::vector<std::byte>> make_entry_code(const std::string& architecture,
   set(descriptor, kKernargBytes, uint32_t{sizeof(uint64_t)});
   set(descriptor, kEntryOffset, get<uint64_t>(own->bytes, kEntryOffset));
   if (!add_registers(architecture, descriptor))
-    return fail(Status::kUnsupported, "the kernel has all scalar registers");
+    return fail(Status::kUnsupported, "the kernel uses all scalar registers");
   std::ranges::copy(descriptor, elf.begin() + static_cast<std::ptrdiff_t>(own->file_offset));
 
   // User registers before the kernarg segment pointer, in this order; a pair each, or two.

@@ -10,15 +10,13 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <limits>
-#include <map>
 #include <utility>
 
 #include "replayer/executor.h"
-#include "replayer/hidden_arguments.h"
 #include "replayer/packet_boxes.h"
 #include "replayer/packet_eligibility.h"
 #include "replayer/packet_queue.h"
+#include "replayer/packet_writer.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -27,11 +25,6 @@ using hsa_abi::Packet;
 
 constexpr size_t kSets = 4;
 constexpr uint64_t kCacheLine = 64;
-constexpr uint16_t kDispatchHeader = hsa_abi::kPacketDispatch | hsa_abi::kBarrierBit |
-                                     hsa_abi::kAcquireAgent | hsa_abi::kReleaseAgent;
-constexpr uint32_t kMostWorkItems = 1024;  // of a workgroup
-
-uint64_t bits(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 // Without a call for the usual sizes, which takes longer than the copy.
 inline void copy_arguments(std::byte* to, const uint8_t* from, uint32_t bytes) noexcept {
@@ -46,12 +39,6 @@ inline void copy_arguments(std::byte* to, const uint8_t* from, uint32_t bytes) n
   // The last piece may overlap the one before.
   std::memcpy(to + bytes - kPiece, from + bytes - kPiece, kPiece);
 }
-
-struct Kernel {
-  PacketKernel code;
-  std::vector<HiddenField> hidden;
-  uint32_t kernarg_bytes = 0;  // of the segment
-};
 
 constexpr uint32_t kNone = UINT32_MAX;
 
@@ -97,7 +84,8 @@ class PacketExecutor : public Executor {
   PacketExecutor(Instance& instance, const ExecutorOptions& options)
       : instance_(instance),
         limit_(std::min(options.operation_limit,
-                        static_cast<uint32_t>(instance.program().operations().size()))) {}
+                        static_cast<uint32_t>(instance.program().operations().size()))),
+        writer_(instance) {}
 
   ~PacketExecutor() override {
     if (!queue_) return;
@@ -110,10 +98,9 @@ class PacketExecutor : public Executor {
 
   [[gnu::cold]] Result<void> prepare() {
     GFXGRAPH_ASSIGN_OR_RETURN(auto eligible, eligible_kernels(instance_, limit_));
-    for (auto& [id, hidden] : eligible) kernels_[id].hidden = std::move(hidden);
     GFXGRAPH_ASSIGN_OR_RETURN(device_, instance_.session().packet_device());
     GFXGRAPH_ASSIGN_OR_RETURN(queue_, PacketQueue::open(device_, instance_.device().arch));
-    GFXGRAPH_TRY(find_kernels());
+    GFXGRAPH_TRY(writer_.find_kernels(std::move(eligible), limit_, *device_, *queue_));
     lay_out();
     for (Set& set : sets_) GFXGRAPH_TRY(prepare_set(set));
     return {};
@@ -221,38 +208,6 @@ class PacketExecutor : public Executor {
     return true;
   }
 
-  [[gnu::cold]] Result<void> find_kernels() {
-    const Program& program = instance_.program();
-    PacketCode& code = device_->code();
-    for (auto& [id, kernel] : kernels_) {
-      const format::Kernel& recorded = program.trace().kernels()[id - 1];
-      const auto found = code.find(program, instance_.session().modules(), recorded);
-      if (!found) return with_context(found.error(), "mode packets: kernel " + recorded.name);
-      kernel.code = *found;
-      kernel.kernarg_bytes = std::max(found->kernarg_bytes, recorded.kernarg_size_bytes);
-      if (found->dynamic_stack) {
-        return fail(Status::kUnsupported,
-                    fmt::format("mode packets: kernel {}: its stack is dynamic (recursion or calls "
-                                "by pointer): only HIP knows how large it is",
-                                recorded.name));
-      }
-    }
-    bool copies = false, fills = false;
-    for (uint32_t i = 0; i < limit_; ++i) {
-      const PreparedOperation& operation = instance_.operation(i);
-      copies = copies || operation.kind == OperationKind::kCopy || operation.turns;
-      fills = fills || operation.kind == OperationKind::kMemset || operation.turns;
-    }
-    const std::string& architecture = instance_.device().arch;
-    if (copies) {
-      GFXGRAPH_ASSIGN_OR_RETURN(copy_kernel_, code.own(architecture, "gfxgraph_copy"));
-    }
-    if (fills) {
-      GFXGRAPH_ASSIGN_OR_RETURN(fill_kernel_, code.own(architecture, "gfxgraph_fill"));
-    }
-    return {};
-  }
-
   // The work before an operation at which arena memory changes its owner (as
   // Instance::submit_turnovers()).
   std::vector<Turn> turns_before(uint32_t operation) const {
@@ -299,12 +254,8 @@ class PacketExecutor : public Executor {
       uint64_t bytes = sizeof(CopyArguments);
       if (operation.kind == OperationKind::kLaunch) {
         const PreparedLaunch& launch = instance_.launch(operation.index);
-        const Kernel& kernel = kernels_[launch.kernel];
-        bytes = std::max(kernel.kernarg_bytes, launch.kernarg_bytes);
-        const bool plain = std::ranges::none_of(kernel.hidden, [&](const HiddenField& field) {
-          return field.offset_bytes < launch.kernarg_bytes;
-        });
-        if (plain) place.plain_bytes = launch.kernarg_bytes;
+        bytes = writer_.kernarg_bytes(launch);
+        if (writer_.is_plain(launch)) place.plain_bytes = launch.kernarg_bytes;
       }
       kernarg_bytes_ += (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
     }
@@ -351,11 +302,11 @@ class PacketExecutor : public Executor {
     }
     for (const Turn& turn : turns_) {
       Packet& packet = set.packets[turn.packet];
-      begin(packet, set.kernargs + turn.kernarg);
+      std::byte* const kernarg = set.kernargs + turn.kernarg;
       if (turn.copies) {
-        GFXGRAPH_TRY(write_copy(packet, set.kernargs + turn.kernarg, turn.operation, turn.copy));
+        GFXGRAPH_TRY(writer_.copy(packet, kernarg, turn.operation, turn.copy));
       } else {
-        write_fill(packet, set.kernargs + turn.kernarg, turn.fill);
+        writer_.fill(packet, kernarg, turn.fill);
       }
     }
     if (packets_ == 0) return {};
@@ -376,12 +327,6 @@ class PacketExecutor : public Executor {
     return {};
   }
 
-  static void begin(Packet& packet, const std::byte* kernarg) {
-    packet.kernarg = bits(kernarg);
-    packet.setup = 3;
-    if (packet.header == hsa_abi::kPacketInvalid) packet.header = kDispatchHeader;
-  }
-
   // Packet and arguments of an operation as it is now. Allocates nothing unless it fails.
   Result<void> write(Set& set, uint32_t index) {
     const Place& place = places_[index];
@@ -389,125 +334,21 @@ class PacketExecutor : public Executor {
     const PreparedOperation& operation = instance_.operation(index);
     Packet& packet = set.packets[place.packet];
     std::byte* const kernarg = set.kernargs + place.kernarg;
-    begin(packet, kernarg);
     if (operation.kind == OperationKind::kLaunch)
-      return write_launch(packet, kernarg, index, instance_.launch(operation.index));
-    if (operation.kind == OperationKind::kCopy)
-      return write_copy(packet, kernarg, index, instance_.copy(operation.index));
-    write_fill(packet, kernarg, instance_.memset(operation.index));
-    return {};
-  }
-
-  Result<void> write_launch(Packet& packet, std::byte* kernarg, uint32_t index,
-                            const PreparedLaunch& launch) {
-    const Kernel& kernel = kernels_.find(launch.kernel)->second;
-    const std::array<uint32_t, 3> block = {launch.block.x, launch.block.y, launch.block.z};
-    std::array<uint64_t, 3> items = {uint64_t{launch.grid.x} * block[0],
-                                     uint64_t{launch.grid.y} * block[1],
-                                     uint64_t{launch.grid.z} * block[2]};
-    if (const SpecialLaunch* const special = instance_.special(launch); special != nullptr)
-      items = {special->work_items.x, special->work_items.y, special->work_items.z};
-    const uint64_t group_bytes = uint64_t{kernel.code.group_bytes} + launch.lds_bytes;
-    HiddenFacts facts;
-    uint64_t in_block = 1;
-    for (size_t i = 0; i < 3; ++i) {
-      in_block *= block[i];
-      if (items[i] == 0 || items[i] > UINT32_MAX || in_block == 0 || in_block > kMostWorkItems) {
-        return fail(Status::kUnsupported,
-                    fmt::format("mode packets: {}: {} x {} x {} work items in workgroups of {} x "
-                                "{} x {} are not possible",
-                                instance_.program().describe(index), items[0], items[1], items[2],
-                                block[0], block[1], block[2]));
-      }
-      facts.work_items[i] = static_cast<uint32_t>(items[i]);
+      return writer_.launch(packet, kernarg, index, instance_.launch(operation.index));
+    if (operation.kind == OperationKind::kCopy) {
+      GFXGRAPH_ASSIGN_OR_RETURN(
+          forwards_[index], writer_.copy(packet, kernarg, index, instance_.copy(operation.index)));
+      return {};
     }
-    if (group_bytes > device_->group_bytes()) {
-      return fail(
-          Status::kUnsupported,
-          fmt::format("mode packets: {}: {} bytes of LDS, the device has {}",
-                      instance_.program().describe(index), group_bytes, device_->group_bytes()));
-    }
-    facts.block = block;
-    facts.dynamic_lds_bytes = launch.lds_bytes;
-    facts.queue = queue_->address();
-    facts.private_base = queue_->private_aperture();
-    facts.shared_base = queue_->group_aperture();
-    for (size_t i = 0; i < 3; ++i) {
-      packet.block[i] = static_cast<uint16_t>(block[i]);
-      packet.grid[i] = facts.work_items[i];
-    }
-    packet.private_bytes = kernel.code.private_bytes;
-    packet.group_bytes = static_cast<uint32_t>(group_bytes);
-    packet.kernel_object = kernel.code.object;
-    std::memcpy(kernarg, launch.kernarg, launch.kernarg_bytes);
-    write_hidden(kernel.hidden, facts, kernarg);
+    writer_.fill(packet, kernarg, instance_.memset(operation.index));
     return {};
-  }
-
-  // The address that kernels know memory by that HIP's copies take by the host's.
-  Result<uint64_t> device_address(const void* pointer, uint32_t index) const {
-    void* device = nullptr;
-    const hip::Error code =
-        instance_.hip().hipHostGetDevicePointer(&device, const_cast<void*>(pointer), 0);
-    if (code == hip::kSuccess && device != nullptr) return bits(device);
-    instance_.hip().hipGetLastError();
-    return fail(
-        Status::kUnsupported,
-        fmt::format("mode packets: {}: its end outside of buffers is memory that HIP does not "
-                    "know, which kernels cannot reach: give pinned memory, or read the "
-                    "output from the step",
-                    instance_.program().describe(index)));
-  }
-
-  void set_box(Packet& packet, const PacketKernel& kernel, const Box& box) const {
-    packet.block[0] = kBoxBlock;
-    packet.block[1] = packet.block[2] = 1;
-    packet.grid[0] = box.groups_x * kBoxBlock;
-    packet.grid[1] = box.groups_y;
-    packet.grid[2] = box.groups_z;
-    packet.private_bytes = kernel.private_bytes;
-    packet.group_bytes = kernel.group_bytes;
-    packet.kernel_object = kernel.object;
-  }
-
-  Result<void> write_copy(Packet& packet, std::byte* kernarg, uint32_t index,
-                          const PreparedCopy& copy) {
-    Result<uint64_t> to = device_address(copy.destination, index);
-    const bool given =
-        copy.staged != nullptr && copy.destination != copy.staged && copy.source != copy.staged;
-    // The caller's pageable memory: by way of the step's own.
-    if (copy.staged != nullptr) forwards_[index] = !to && given;
-    if (!to && given) to = device_address(copy.staged, index);
-    if (!to) return tl::unexpected<Error>(to.error());
-    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t from, device_address(copy.source, index));
-    uint64_t distances = *to | from;
-    if (copy.height > 1) distances |= copy.source_pitch;
-    if (copy.depth > 1) distances |= copy.source_slice;
-    const Box box = box_of(copy.width, copy.height, copy.depth, copy.destination_pitch,
-                           copy.destination_slice, distances);
-    const CopyArguments arguments{reinterpret_cast<const void*>(*to),
-                                  reinterpret_cast<const void*>(from), copy.source_pitch,
-                                  copy.source_slice, box};
-    std::memcpy(kernarg, &arguments, sizeof(arguments));
-    set_box(packet, copy_kernel_, box);
-    return {};
-  }
-
-  void write_fill(Packet& packet, std::byte* kernarg, const PreparedMemset& memset) {
-    uint32_t pattern = memset.value;
-    if (memset.element_bytes == 1) pattern = (pattern & 0xff) * 0x01010101u;
-    if (memset.element_bytes == 2) pattern = (pattern & 0xffff) * 0x00010001u;
-    const Box box = box_of(memset.width * memset.element_bytes, memset.height, memset.depth,
-                           memset.pitch, memset.slice, bits(memset.destination));
-    const FillArguments arguments{memset.destination, pattern, box};
-    std::memcpy(kernarg, &arguments, sizeof(arguments));
-    set_box(packet, fill_kernel_, box);
   }
 
   Result<void> run_parts(hip::Stream stream, bool fenced) {
     if (!fenced && forwards_any()) {
       return fail(Status::kUnsupported,
-                  "mode packets: a run without fences cannot copy to pageable memory: give pinned "
+                  "mode packets: a run without fences cannot copy to pageable memory: use pinned "
                   "memory, or read the output from the step");
     }
     if (!fenced && streams_) {
@@ -566,8 +407,7 @@ class PacketExecutor : public Executor {
   uint32_t limit_;
   std::shared_ptr<PacketDevice> device_;
   std::unique_ptr<PacketQueue> queue_;
-  std::map<format::KernelId, Kernel> kernels_;
-  PacketKernel copy_kernel_, fill_kernel_;
+  PacketWriter writer_;
   std::vector<Place> places_;  // by operation
   uint64_t kernarg_bytes_ = 0;
   uint32_t packets_ = 0;

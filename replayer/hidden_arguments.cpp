@@ -70,8 +70,8 @@ Result<std::vector<HiddenField>> hidden_fields(const format::Kernel& kernel) {
   }
   if (!any && kernel.kernarg_size_bytes >= kernel.explicit_size_bytes + sizeof(uint64_t)) {
     return fail(Status::kUnsupported,
-                fmt::format("the trace does not say which hidden arguments its {} bytes behind the "
-                            "{} of the launch are",
+                fmt::format("the trace does not describe the {} bytes of hidden arguments after "
+                            "the {} explicit ones",
                             kernel.kernarg_size_bytes - kernel.explicit_size_bytes,
                             kernel.explicit_size_bytes));
   }

@@ -21,7 +21,7 @@ tl::unexpected<Error> cannot_set(const std::string& operation, PlaceKind kind) {
 }
 
 tl::unexpected<Error> out_of_place(const std::string& operation, PlaceKind kind) {
-  return fail(Status::kInvalidArgument, fmt::format("{}: with this {} it would leave its buffer",
+  return fail(Status::kInvalidArgument, fmt::format("{}: with this {} it would exceed its buffer",
                                                     operation, ranges::place_kind_name(kind)));
 }
 
@@ -193,7 +193,7 @@ Result<bool> Instance::set_launch(PreparedLaunch& launch, const PlaceTarget& tar
     if (const SpecialLaunch* const one = special(launch); one != nullptr && one->partial)
       return cannot_set("a launch with partial workgroups", target.kind);
     if (value.allocation != 0 || value.number < 0 || value.number > UINT32_MAX) {
-      return fail(Status::kInvalidArgument, fmt::format("{} is no size", value.number));
+      return fail(Status::kInvalidArgument, fmt::format("{} is not a size", value.number));
     }
     return assign(size, static_cast<uint32_t>(value.number));
   };
@@ -202,9 +202,10 @@ Result<bool> Instance::set_launch(PreparedLaunch& launch, const PlaceTarget& tar
       uint64_t word = static_cast<uint64_t>(value.number);
       if (value.allocation != 0) {
         if (target.size_bytes != sizeof(word)) {
-          return fail(Status::kInvalidArgument,
-                      fmt::format("{} bytes at {} of the arguments hold no address: set a number",
-                                  target.size_bytes, target.offset_bytes));
+          return fail(
+              Status::kInvalidArgument,
+              fmt::format("{} bytes at {} of the arguments are not an address: set a number",
+                          target.size_bytes, target.offset_bytes));
         }
         GFXGRAPH_ASSIGN_OR_RETURN(word, address(value, 0, false));
       }

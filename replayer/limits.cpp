@@ -61,7 +61,7 @@ std::string packing_text(const Program& program, const SessionOptions& options,
 
 std::string received_text(const MemoryNeed& need) {
   if (need.received == 0) return "";
-  return fmt::format(", {} of them for what copies to the host bring beyond the staging memory",
+  return fmt::format(", {} of them for copies to the host beyond the staging memory",
                      need.received);
 }
 

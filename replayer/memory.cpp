@@ -212,8 +212,8 @@ Result<void> Memory::place_group(const Program& program, const RigidGroup& group
   const AllocationInfo* previous = nullptr;
   const auto refuse = [&](format::AllocationId id, const std::string& why) {
     return fail(Status::kUnsupported,
-                fmt::format("{} passes a pointer that lies outside of every buffer: those around "
-                            "it, {} in number, must keep their distances, but allocation {} {}",
+                fmt::format("{} passes a pointer outside every buffer: the {} buffers around it "
+                            "must keep their distances, but allocation {} {}",
                             group.reason, group.members.size(), id, why));
   };
   for (const format::AllocationId id : group.members) {
@@ -226,7 +226,7 @@ Result<void> Memory::place_group(const Program& program, const RigidGroup& group
       return refuse(id, fmt::format("cannot be moved ({})", kind_name(kind)));
     if (previous != nullptr &&
         info.begin->recorded_address - previous->begin->recorded_address < previous->extent_bytes) {
-      return refuse(id, fmt::format("stood at addresses that allocation {} had at another time",
+      return refuse(id, fmt::format("was at addresses that allocation {} had at another time",
                                     previous->begin->id));
     }
     previous = &info;

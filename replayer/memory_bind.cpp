@@ -67,9 +67,9 @@ Result<void> check_apart(const Program& program, const Binding& binding, format:
     return info.name.empty() ? std::string() : fmt::format(" ({})", info.name);
   };
   return fail(Status::kInvalidArgument,
-              fmt::format("cannot bind allocation {}{}: allocation {}{} has a part of this memory, "
-                          "and the recorded program had both apart; give each memory of its own, "
-                          "or bind the other one elsewhere first",
+              fmt::format("cannot bind allocation {}{}: allocation {}{} uses a part of this "
+                          "memory, and the recorded program kept them apart; give each its own "
+                          "memory, or bind the other one elsewhere first",
                           binding.allocation, named(mine), other, named(theirs)));
 }
 
@@ -166,10 +166,10 @@ Result<Move> Memory::bind_anew(const Program& program, const Binding& binding) {
   for (const AllocationInfo& info : program.allocations()) {
     if (info.begin == nullptr || !info.begin->object || info.begin->object->allocation != id)
       continue;
-    return fail(Status::kUnsupported,
-                fmt::format("cannot bind allocation {}: {} {} was made of it; bind it when the "
-                            "session is created",
-                            id, allocation_kind_name(info.begin->kind), info.begin->id));
+    return fail(
+        Status::kUnsupported,
+        fmt::format("cannot bind allocation {}: {} {} uses it; bind it when the session is created",
+                    id, allocation_kind_name(info.begin->kind), info.begin->id));
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const Buffer bound, bind(program, binding));
   const auto number = [](const uint8_t* pointer) { return reinterpret_cast<uint64_t>(pointer); };

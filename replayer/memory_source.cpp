@@ -50,7 +50,8 @@ Result<void*> MemorySource::allocate(MemoryKind kind, size_t bytes, unsigned fla
     GFXGRAPH_TRY(library_->check(
         allocator_.allocate(allocator_.context, &pointer, bytes, static_cast<int>(kind)), what));
     if (pointer != nullptr) return pointer;
-    return fail(Status::kOutOfMemory, fmt::format("{}: the caller's allocator gave nothing", what));
+    return fail(Status::kOutOfMemory,
+                fmt::format("{}: the caller's allocator returned null", what));
   }
   hip::Error code = hip::kSuccess;
   switch (kind) {

@@ -201,7 +201,7 @@ Result<void> check_metadata(std::span<const std::byte> note) {
   Reader reader(note);
   const std::optional<Value> root = reader.next();
   if (!root) return malformed();
-  if (root->kind != Kind::kMap) return refuse("it is no map");
+  if (root->kind != Kind::kMap) return refuse("it is not a map");
   const Result<void> read =
       for_each_pair(reader, *root, [&](std::string_view key, const Value& value) -> Result<void> {
         if (key != "amdhsa.kernels") return skip_rest(reader, value);

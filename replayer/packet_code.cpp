@@ -53,15 +53,16 @@ Result<PacketCode::Copy> PacketCode::load_alone(std::span<const std::byte> elf,
     hip.hipModuleUnload(copy.module);
     GFXGRAPH_TRY(hip_->check(code, "mode packets: kernel " + kernel));
     if (found == 0) {
-      return fail(Status::kUnsupported, fmt::format("mode packets: kernel {}: no executable of the "
-                                                    "HSA runtime holds it after HIP has loaded it",
-                                                    kernel));
+      return fail(Status::kUnsupported,
+                  fmt::format("mode packets: kernel {}: HIP has loaded it, but no executable of "
+                              "the HSA runtime contains it",
+                              kernel));
     }
   }
-  return fail(Status::kUnsupported,
-              fmt::format("mode packets: kernel {}: other threads load the same code all the time; "
-                          "try again",
-                          kernel));
+  return fail(
+      Status::kUnsupported,
+      fmt::format("mode packets: kernel {}: other threads keep loading the same code; try again",
+                  kernel));
 }
 
 Result<uint64_t> PacketCode::executable_of(const Program& program, const Modules& modules,

@@ -16,8 +16,7 @@ constexpr uint32_t kMostReasons = 3;
 
 }  // namespace
 
-Result<std::map<format::KernelId, std::vector<HiddenField>>> eligible_kernels(
-    const Instance& instance, uint32_t operations) {
+Result<EligibleKernels> eligible_kernels(const Instance& instance, uint32_t operations) {
   std::map<format::KernelId, std::vector<HiddenField>> eligible;
   std::unordered_set<format::KernelId> refused;  // each is named once
   std::string reasons;

@@ -14,9 +14,11 @@ namespace gfxgraph::replayer {
 
 class Instance;
 
+// The hidden arguments of each kernel that a step launches.
+using EligibleKernels = std::map<format::KernelId, std::vector<HiddenField>>;
+
 // Looks at the first `operations` of the instance. The hidden arguments of the kernels that they
 // launch, or kUnsupported with the first operations that stand against it and their reasons.
-Result<std::map<format::KernelId, std::vector<HiddenField>>> eligible_kernels(
-    const Instance& instance, uint32_t operations);
+Result<EligibleKernels> eligible_kernels(const Instance& instance, uint32_t operations);
 
 }  // namespace gfxgraph::replayer

@@ -75,8 +75,8 @@ Result<void> PacketQueue::check() const {
     return {};
   const Result<void> reason = device_->hsa().check(status, "error of the queue");
   return fail(Status::kDevice,
-              fmt::format("{}: its runs did not all end, and the queue takes no others; "
-                          "restore, and prepare the step anew, in any mode",
+              fmt::format("{}: some of its runs did not finish, and the queue accepts no more; "
+                          "restore, then prepare the step again, in any mode",
                           reason ? "error of the queue" : reason.error().message));
 }
 

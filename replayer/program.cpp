@@ -441,8 +441,8 @@ Result<void> Program::check_complete(bool allow_torn) const {
   constexpr size_t kNamed = 5;
   if (!trace_->sealed() && !allow_torn) {
     return fail(Status::kIncomplete,
-                fmt::format("the recording did not finish ({}): gfxgraph recover keeps what is "
-                            "there, and --allow-incomplete replays it",
+                fmt::format("the recording did not finish ({}): gfxgraph recover copies its intact "
+                            "part, and --allow-incomplete replays it",
                             trace_->torn_reason()));
   }
   if (trace_->complete()) return {};

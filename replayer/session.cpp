@@ -81,8 +81,7 @@ void Session::log_loaded() const {
                   options_.bindings.size(), device_.name, device_.arch, library_->runtime_version(),
                   library_->path(), load_us_ / 1000));
   if (const size_t more = program_->trace().devices().size(); more != 0) {
-    log(kLogInfo,
-        fmt::format("the work of the program's {} devices is done by this one", more + 1));
+    log(kLogInfo, fmt::format("this device does the work of the program's {} devices", more + 1));
   }
   const std::vector<AmbiguousWord> words = program_->ambiguous_words();
   if (words.empty()) return;

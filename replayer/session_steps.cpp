@@ -125,9 +125,9 @@ Result<void> SessionStep::check_conflicts(hip::Stream stream) const {
     const AllocationInfo& info = used_program().allocations()[conflict.buffer];
     return fail(
         Status::kUnsupported,
-        fmt::format("another step is {}, and one of both writes buffer {}{} that both use: nothing "
-                    "was submitted; wait for it, run both on one stream, or order them yourself "
-                    "(concurrent_steps)",
+        fmt::format("another step is {}, and one of the two writes buffer {}{}, which both use: "
+                    "nothing was submitted; wait for it, run both on one stream, or order them "
+                    "yourself (concurrent_steps)",
                     flight == Flight::kSubmitted ? "in flight on another stream"
                                                  : "being run by another thread",
                     conflict.buffer + 1, info.name.empty() ? "" : fmt::format(" ({})", info.name)));

@@ -16,7 +16,8 @@ constexpr uint64_t kStagingAlignment = 256;
 constexpr uint32_t kDisableTiming = 0x2;
 
 tl::unexpected<Error> too_much() {
-  return fail(Status::kCorrupt, "the copies of the trace move more than an address space");
+  return fail(Status::kCorrupt,
+              "the copies of the trace move more bytes than an address space has");
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ std::string reason(const std::vector<Candidate>& candidates, size_t best) {
   if (candidates.size() == 1) return fmt::format("{}: {} kept", text, kept);
   if (best != 0) return fmt::format("{}: {} kept, by more than the spread", text, kept);
   return fmt::format("{}: {} kept, no other is faster by more than the spread{}", text, kept,
-                     runs < kLeastRuns ? ", which so few runs do not show" : "");
+                     runs < kLeastRuns ? ", which so few runs cannot show" : "");
 }
 
 }  // namespace

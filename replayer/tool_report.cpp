@@ -47,7 +47,7 @@ std::string bisect_text(const ReplayFacts& facts) {
                       counted(eager.different, "buffer"), counted(eager.copies_different, "copy"));
   }
   if (eager.identical + eager.copies_identical == 0)
-    return text + ", which the trace holds nothing to compare with\n";
+    return text + ", but the trace has nothing to compare them with\n";
   return text +
          ", and what was compared of eager mode is identical with the recording: the difference "
          "did not reappear\n";
@@ -79,8 +79,8 @@ std::string schedule_text(const ReplayFacts& facts) {
   if (schedule.varying.empty() && schedule.varying_copies == 0) {
     return format_printable(
         "other schedules: {} leave the same bytes: the difference does not come from the order of "
-        "workgroups; it may come from operations that the program left unordered, which ran at "
-        "once\n",
+        "workgroups; it may come from operations that the program left unordered, which ran "
+        "concurrently\n",
         runs);
   }
   std::string ids;
@@ -104,12 +104,12 @@ std::string unwritten_text(const VerifyReport& report) {
   std::string text;
   if (report.unwritten_bytes != 0) {
     text += format_printable(
-        "never written: {} in {} (buffers and copies) still as memory was before the program got "
-        "it, not compared\n",
+        "never written: {} in {} (buffers and copies) keep the value from before the program got "
+        "the memory, not compared\n",
         counted(report.unwritten_bytes, "byte"), counted(report.unwritten_places, "place"));
   }
   if (!report.unwritten_failure.empty()) {
-    text += format_printable("never written: not told from other bytes ({})\n",
+    text += format_printable("never written: cannot be told from other bytes ({})\n",
                              report.unwritten_failure);
   }
   return text;

@@ -277,7 +277,7 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
                  "stop after this many wave instructions in all launches together; 0: no limit")
       ->capture_default_str();
   app.add_option("--max-instructions-without-end", options.livelock_instructions,
-                 "end a launch of which no wave ended during this many wave instructions (S5); "
+                 "end a launch if none of its waves ends within this many wave instructions (S5); "
                  "0: no limit")
       ->capture_default_str();
   app.add_option("--max-memory", options.limits.memory_bytes,

@@ -58,8 +58,8 @@ Result<void> cover_trace(FileCoverage& file) {
     add_elf(file, (*object)->target(), elf);
   }
   if (!trace->sealed()) {
-    return fail(Status::kTruncated,
-                fmt::format("{}: torn, read up to there: {}", file.path, trace->torn_reason()));
+    return fail(Status::kTruncated, fmt::format("{}: truncated, only the intact part was read: {}",
+                                                file.path, trace->torn_reason()));
   }
   return {};
 }

@@ -32,7 +32,9 @@ std::string lacks_text(const KernelWalk& kernel) {
   for (const auto& [name, count] : kernel.missing) add(fmt::format("{} x {}", count, name));
   for (const std::string& problem : kernel.problems) add(problem);
   if (kernel.swept_because) {
-    add(fmt::format("all code of the object counted: {:#x} jumps to where only a run can tell",
+    add(
+        fmt::format("all code in the object counts as reachable: the target of the jump at {:#x} "
+                    "is known only at run time",
                     *kernel.swept_because));
   }
   return text;

@@ -64,8 +64,8 @@ std::string render_text(const format::Trace& trace, const DataOrderReport& repor
       text += fmt::format("  and {} more\n", pairs.size() - kMostLines);
   };
   list("missing synchronisation (nothing orders launches that share data)", report.missing);
-  list(fmt::format("unneeded order (of {} launches right behind each other in a stream, those that "
-                   "share no data, directly or through others)",
+  list(fmt::format("unneeded order (of {} adjacent launches in a stream, those that share no data, "
+                   "directly or through others)",
                    report.neighbours)
            .c_str(),
        report.unneeded);

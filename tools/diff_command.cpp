@@ -69,7 +69,7 @@ void print_text(const TraceDiff& diff) {
   print("launches: {} and {}, {} at the same place\n", diff.launches[0], diff.launches[1],
         diff.aligned);
   if (diff.alignment_given_up)
-    print("  too much differs to align more than what both begin and end with\n");
+    print("  too different to align: only the common beginning and end are aligned\n");
   const auto runs = [](const char* title, const std::vector<LaunchRun>& list) {
     print_list(title, list, list.size(), run_text);
   };

@@ -1,5 +1,5 @@
 // gfxgraph export: a trace for other programs: JSON lines of everything, a timeline for Perfetto,
-// recorded graphs for Graphviz, and the code objects.
+// recorded graphs for Graphviz, the code objects and their disassembly.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +20,7 @@
 #include "format/reader.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
+#include "tools/disassembly.h"
 #include "tools/event_json.h"
 #include "tools/read_limits.h"
 #include "tools/text_sink.h"
@@ -137,19 +138,20 @@ Result<void> write_code(const format::Trace& trace, const std::string& folder) {
 int export_command(int argc, char** argv) {
   CLI::App app(
       "Writes a trace in a form that other programs read (docs/export.md):\n"
-      "  perfetto  a timeline for ui.perfetto.dev or chrome://tracing\n"
-      "  jsonl     everything but the bytes of buffers: a JSON object per line\n"
-      "  dot       the recorded graphs, for Graphviz\n"
-      "  code      the code objects, as files in the folder that -o names\n\n"
+      "  perfetto     a timeline for ui.perfetto.dev or chrome://tracing\n"
+      "  jsonl        everything but the bytes of buffers: a JSON object per line\n"
+      "  dot          the recorded graphs, for Graphviz\n"
+      "  code         the code objects, as files in the folder that -o names\n"
+      "  disassembly  the instructions of the code objects, with their source lines\n\n"
       "Example: gfxgraph export app.gfxg --format perfetto -o app.json",
       "gfxgraph export");
   std::string path, format, output;
   format::GraphId graph = 0;
   ReadLimits limits;
   app.add_option("TRACE", path, "trace file")->required();
-  app.add_option("--format", format, "perfetto, jsonl, dot or code")
+  app.add_option("--format", format, "perfetto, jsonl, dot, code or disassembly")
       ->required()
-      ->check(CLI::IsMember({"perfetto", "jsonl", "dot", "code"}));
+      ->check(CLI::IsMember({"perfetto", "jsonl", "dot", "code", "disassembly"}));
   app.add_option("-o,--output", output, "file, or folder for code (default: standard output)");
   app.add_option("--graph", graph, "only this graph, with dot");
   add_read_limits(app, limits);
@@ -185,6 +187,10 @@ int export_command(int argc, char** argv) {
     if (format == "perfetto") write_timeline(trace, *sink);
     if (format == "jsonl") write_lines(trace, *sink);
     if (format == "dot") write_graphs(trace, graph, *sink);
+    if (format == "disassembly") {
+      if (const Result<void> written = write_disassembly(trace, *sink); !written)
+        return report(written.error());
+    }
     if (const Result<void> closed = sink->close(); !closed) return report(closed.error());
   }
   return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;

@@ -411,12 +411,13 @@ class Extraction {
     report_.compared = run_->compared();
     report_.different = run_->different();
     if (report_.different == 0 || options_.allow_diverged) return {};
-    return fail(Status::kMismatch,
-                fmt::format("{} of {} contents that the trace holds up to the next launch differ "
-                            "from what the emulator computed (first: {}): kernels of this trace "
-                            "compute something else in another order or on another device; "
-                            "--allow-diverged extracts the emulator's memory",
-                            report_.different, report_.compared, run_->first_different()));
+    return fail(
+        Status::kMismatch,
+        fmt::format(
+            "{} of {} contents that the trace holds up to the next launch differ from what the "
+            "emulator computed (first: {}): kernels of this trace give other results in another "
+            "order or on another device; --allow-diverged extracts the emulator's memory",
+            report_.different, report_.compared, run_->first_different()));
   }
 
   const format::Trace& trace_;

@@ -59,11 +59,11 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
                             format::Trace::open(arguments.trace));
   describe(arguments.trace, *trace);
   if (!trace->complete() && !arguments.allow_incomplete) {
-    return fail(Status::kIncomplete,
-                fmt::format("{}: the recording missed calls (gfxgraph info lists them), so memory "
-                            "in the middle of it is not known; --allow-incomplete extracts it all "
-                            "the same",
-                            arguments.trace));
+    return fail(
+        Status::kIncomplete,
+        fmt::format("{}: the recording missed calls (gfxgraph info lists them), so memory in the "
+                    "middle of it is not known; --allow-incomplete extracts it anyway",
+                    arguments.trace));
   }
   std::error_code ignored;
   if (std::filesystem::equivalent(arguments.trace, output, ignored)) {
@@ -117,8 +117,8 @@ int extract_command(int argc, char** argv) {
                  "NAME, the first range of that name, NAME#N, or period#P of gfxgraph info "
                  "--ranges");
   app.add_option("--launches", arguments.launches,
-                 "N:M, N: or :M: from the N-th launch to the one before the M-th, kernels of "
-                 "graphs counted singly, with what stands between them");
+                 "N:M, N: or :M: from the N-th launch to the one before the M-th, with everything "
+                 "between them; each kernel of a graph counts");
   app.add_option("--kernel", arguments.kernel,
                  "GLOB or GLOB#N: the first, or the N-th launch of the kernels that match, "
                  "alone");
@@ -127,9 +127,9 @@ int extract_command(int argc, char** argv) {
                  "buffers, and a HIP program that launches the kernel and compares");
   add_json(app, arguments.json);
   app.add_flag("--allow-incomplete", arguments.allow_incomplete,
-               "extract although the recording missed calls");
+               "extract even if the recording missed calls");
   app.add_flag("--allow-diverged", arguments.options.allow_diverged,
-               "extract although memory differs from what the trace holds of it");
+               "extract even if memory differs from the contents in the trace");
   add_read_limits(app, limits);
   app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 3 damaged or incomplete trace.");
   if (const int code = parse(app, argc, argv); code >= 0) return code;

@@ -60,7 +60,7 @@ void print_overview(const std::string& path, const format::Trace& trace,
   if (trace.sealed()) {
     print("  state        sealed, {}\n", trace.complete() ? "complete" : "incomplete");
   } else {
-    print("  state        torn, incomplete: {}\n", trace.torn_reason());
+    print("  state        truncated, incomplete: {}\n", trace.torn_reason());
   }
   print("  recorded by  gfxgraph {}\n", environment.gfxgraph_version);
   print("  program      {}\n", command_text(environment));

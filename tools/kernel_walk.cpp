@@ -76,7 +76,7 @@ class Walk {
           size = inst.size_bytes();
           if (inst.op != Op::s_code_end) note(inst, std::nullopt);
         } else if (inside(functions, pc)) {
-          problem(fmt::format("{:#x}: no gfx1030 instruction", pc));
+          problem(fmt::format("{:#x}: not a gfx1030 instruction", pc));
         }
         const auto start = starts.upper_bound(pc);
         pc = start != starts.end() ? std::min(pc + size, *start) : pc + size;
@@ -119,7 +119,7 @@ class Walk {
   // `written`: what s_setreg writes, when known.
   void note(const Inst& inst, std::optional<uint32_t> written) {
     if (emulator::is_refused_value(inst, written))
-      problem(fmt::format("{:#x}: s_setreg_b32 {} bits of MODE that the emulator does not have",
+      problem(fmt::format("{:#x}: s_setreg_b32 {} bits of MODE that the emulator does not support",
                           inst.pc, written ? "sets" : "may set"));
     if (!seen_.insert(inst.pc).second) return;
     if (!image_.is_executable(inst)) ++result_.missing[form_of(inst)];
@@ -159,7 +159,7 @@ class Walk {
       const DecodeStatus status = image_.decode(pc, inst);
       if (status != DecodeStatus::kOk) {
         return problem(fmt::format("{:#x}: {}", pc,
-                                   status == DecodeStatus::kIllegal ? "no gfx1030 instruction"
+                                   status == DecodeStatus::kIllegal ? "not a gfx1030 instruction"
                                    : image_.has_code(pc) ? "the instruction reaches past the code"
                                    : pc == start.address
                                        ? "a jump leads outside of the code"

@@ -46,7 +46,7 @@ void print_report(const LintReport& report, CallPlaces& places) {
   } else {
     print("  {}: {} iteration{}, {} launch{}{}\n", report.name, report.iterations,
           report.iterations == 1 ? "" : "s", report.launches, s,
-          report.compared ? "" : "; no two iterations of one shape: changes are not known");
+          report.compared ? "" : "; no two iterations have the same shape, so changes are unknown");
   }
   if (report.lines.empty()) print("    nothing found\n");
   for (const LintLine& line : report.lines) {

@@ -49,8 +49,8 @@ constexpr Command kCommands[] = {
     {"extract", "TRACE -o NEW --range NAME|--launches N:M|--kernel GLOB [--standalone FOLDER]",
      "write a part of a trace as a trace that replays alone, or one kernel as a HIP program",
      extract_command},
-    {"export", "TRACE --format perfetto|jsonl|dot|code [-o FILE]",
-     "convert a trace: timeline, JSON lines, graphs, code objects", export_command},
+    {"export", "TRACE --format perfetto|jsonl|dot|code|disassembly [-o FILE]",
+     "convert a trace: timeline, JSON lines, graphs, code objects, disassembly", export_command},
     {"report", "TRACE [RESULT.json...] [-o FILE.html]",
      "write one HTML page: timeline, kernels, buffers, graphs, findings, times", report_command},
 };

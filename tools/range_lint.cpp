@@ -23,24 +23,24 @@ using namespace ranges;
 namespace {
 
 constexpr const char* kWait = "the host may not wait for work that is being captured";
-constexpr const char* kBlocking = "it waits for the device, which capture does not allow";
+constexpr const char* kBlocking = "it waits for the device, which a capture does not allow";
 constexpr const char* kAllocation =
-    "capture does not allow it, and the next step may get another address";
+    "a capture does not allow it, and the next step may get another address";
 constexpr const char* kStreamOrdered =
     "a node only where the runtime has memory nodes; the address may change";
-constexpr const char* kModule = "capture does not allow to load or unload code";
-constexpr const char* kFirst = "its code may be loaded then: run the step once before capture";
+constexpr const char* kModule = "a capture does not allow loading or unloading code";
+constexpr const char* kFirst = "it may load code: run the step once before capture";
 constexpr const char* kNull = "the null stream cannot be captured, and it waits for other streams";
 constexpr const char* kPageable =
     "a graph uses these host addresses at every launch; outside of one the host waits for it";
-constexpr const char* kCallback = "capture does not take it; it does take hipLaunchHostFunc";
+constexpr const char* kCallback = "a capture does not support it; use hipLaunchHostFunc";
 constexpr const char* kHostFunction = "the device waits for the host at every launch of the graph";
 constexpr const char* kHostWrite = "it is not in the graph: write before each launch";
 constexpr const char* kArgument = "a graph keeps the arguments of its capture: set them anew";
 constexpr const char* kShape = "a graph keeps the grids of its capture: set them anew";
 constexpr const char* kCopy =
     "a graph keeps places, sizes and values of its capture: set them anew";
-constexpr const char* kWork = "one captured graph does not do the work of all iterations";
+constexpr const char* kWork = "one captured graph cannot do the work of all iterations";
 
 // Names of calls come from the file.
 constexpr size_t kMostCalls = 64;

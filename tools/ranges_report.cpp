@@ -189,7 +189,7 @@ void print_table(const std::vector<RangeSummary>& ranges) {
           fmt::format("{}..{}", range.first_event, range.end_event), range.thread, range.launches,
           range.graph_launches, range.copies, range.memsets, range.host_writes,
           range.synchronizations, static_cast<double>(range.span_ns) / 1e6, range.shape,
-          range.ended ? "" : "  (not left)");
+          range.ended ? "" : "  (not ended)");
   }
 }
 

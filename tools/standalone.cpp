@@ -107,7 +107,8 @@ std::string triple(const char* name, const std::array<uint32_t, 3>& values) {
 Result<std::string> literal(const std::string& symbol) {
   for (const char c : symbol) {
     if (c < ' ' || c > '~' || c == '"' || c == '\\')
-      return fail(Status::kUnsupported, "no standalone program: a symbol has odd characters");
+      return fail(Status::kUnsupported,
+                  "no standalone program: a symbol has unsupported characters");
   }
   return "\"" + symbol + "\"";
 }

@@ -196,9 +196,8 @@ bool TraceCopy::use_allocation(format::AllocationId& id) const {
 }
 
 Result<void> TraceCopy::missing_allocation(const format::Event& at, format::AllocationId id) const {
-  return fail(
-      Status::kUnsupported,
-      fmt::format("event {} uses buffer #{}, whose life has ended before", at.sequence, id));
+  return fail(Status::kUnsupported,
+              fmt::format("event {} uses buffer #{}, which was freed before", at.sequence, id));
 }
 
 void TraceCopy::use_relocations(std::vector<format::Relocation>& relocations) {

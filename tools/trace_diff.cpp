@@ -351,9 +351,9 @@ class Differ {
       ++diff_.buffers_compared;
       // Addresses differ between recordings.
       if (!a->relocations.empty() || !b->relocations.empty()) {
-        if (!same_with_pointers(*a, *b)) diff_.buffers_changed.push_back({name, "last contents"});
+        if (!same_with_pointers(*a, *b)) diff_.buffers_changed.push_back({name, "final contents"});
       } else if (a->hash != b->hash) {
-        diff_.buffers_changed.push_back({name, "last contents"});
+        diff_.buffers_changed.push_back({name, "final contents"});
       }
     }
     for (const auto& [name, id] : second_.buffers()) {

@@ -24,7 +24,7 @@ int print_problems(const std::string& path, const format::VerifyReport& report) 
     console::error(fmt::format("{}: byte {}: {}: {}", path, problem.offset,
                                status_name(problem.status), problem.message));
   }
-  if (report.problems_cut) console::error(fmt::format("{}: there are more", path));
+  if (report.problems_cut) console::error(fmt::format("{}: more problems were found", path));
   return exit_code(report.problems.front().status);
 }
 

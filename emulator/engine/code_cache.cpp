@@ -194,7 +194,7 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
   if (handler == nullptr)
     return wave.raise(slot,
                       PendingFault{FaultKind::kUnsupported, -1, 0, 0, false,
-                                   "the emulator does not have this instruction in this form"});
+                                   "the emulator does not support this form of the instruction"});
   Inst& target = const_cast<Inst&>(*slot);  // the cache's own memory
   if (target.advance != 0) return slot;     // another wave decoded it first
   const bool halves = plan != nullptr;

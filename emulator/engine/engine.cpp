@@ -91,7 +91,7 @@ class EngineImpl final : public Engine {
     for (const Object& object : objects_)
       if (object.address == load_address)
         return fail(Status::kInvalidArgument,
-                    fmt::format("engine: there is code at {:#x} already", load_address));
+                    fmt::format("engine: code is already loaded at {:#x}", load_address));
     drop_code(load_address, *code);
     objects_.push_back({load_address, std::move(code)});
     return {};
@@ -261,7 +261,7 @@ class EngineImpl final : public Engine {
     const uint64_t count = job.launch.group_count;
     const uint64_t waiting = count - std::min(job.next_group.load(), count) + snapshot.claimed;
     if (waiting != 0)
-      text = fmt::format("; {} workgroups are not started, {} waves are resident at most", waiting,
+      text = fmt::format("; {} workgroups have not started, at most {} waves are resident", waiting,
                          kMaxResidentWaves);
     return text + list_waves(
                       snapshot.waves, [&](uint64_t pc) { return place_text(pc); },
@@ -309,13 +309,12 @@ class EngineImpl final : public Engine {
     const std::scoped_lock lock(warned_mutex_);
     if (!warned_.insert(dispatch.kernel_object).second) return;
     const std::string kernel = kernel_name(dispatch.kernel_object);
-    options_.on_warning(fmt::format(
-        "kernel {}, workgroup ({},{},{}): waves arrive at different barriers: wave {} at "
-        "{}, wave {} at "
-        "{}; __syncthreads must be reached by all work items at one place",
-        kernel.empty() ? "(unknown)" : kernel, group.shape.id[0], group.shape.id[1],
-        group.shape.id[2], pair.wave[0], place_text(pair.pc[0]), pair.wave[1],
-        place_text(pair.pc[1])));
+    options_.on_warning(
+        fmt::format("kernel {}, workgroup ({},{},{}): waves arrive at different barriers: wave {} "
+                    "at {}, wave {} at {}; all work items must reach the same __syncthreads",
+                    kernel.empty() ? "(unknown)" : kernel, group.shape.id[0], group.shape.id[1],
+                    group.shape.id[2], pair.wave[0], place_text(pair.pc[0]), pair.wave[1],
+                    place_text(pair.pc[1])));
   }
 
   Fault describe(const Dispatch& dispatch, const Wave& wave, const ResidentGroup& group) const {

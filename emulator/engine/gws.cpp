@@ -59,7 +59,7 @@ void tell_of_foreign(const Wave& wave, const Inst* inst) {
 
 const Inst* run_gws(Wave& wave, const Inst* inst) {
   const uint32_t resource = resource_of(wave, inst);
-  if (resource >= Gws::kResources) return wave.unsupported(inst, "a GWS resource past number 63");
+  if (resource >= Gws::kResources) return wave.unsupported(inst, "a GWS resource number above 63");
   Gws& gws = *wave.dispatch->gws;
   // The first active lane's value; for a wave64 whose lower lanes are all inactive, the upper
   // half's.

@@ -85,9 +85,9 @@ tl::expected<void, Fault> check_descriptor(const Launch& launch) {
                               kMaxScratchLaneBytes));
   if ((k.kernel_code_properties & kDispatchPtr) && d.packet_address == 0)
     return refuse(FaultKind::kBadDispatch, d,
-                  "the kernel reads its dispatch packet and there is none");
+                  "the kernel reads its dispatch packet, but there is none");
   if ((k.kernel_code_properties & kQueuePtr) && d.queue_address == 0)
-    return refuse(FaultKind::kBadDispatch, d, "the kernel reads its queue and there is none");
+    return refuse(FaultKind::kBadDispatch, d, "the kernel reads its queue, but there is none");
   return {};
 }
 
@@ -99,11 +99,10 @@ tl::expected<void, Fault> check_cooperative(const Launch& launch) {
     per_processor = std::min(per_processor, kProcessorLdsBytes / launch.lds_bytes);
   const uint32_t most = kWorkgroupProcessors * per_processor;
   if (launch.group_count <= most) return {};
-  return refuse(
-      FaultKind::kBadDispatch, launch.dispatch,
-      fmt::format("a cooperative launch of {} workgroups of {} waves and {} bytes of LDS; "
-                  "the device holds {} of them at a time",
-                  launch.group_count, launch.max_waves, launch.lds_bytes, most));
+  return refuse(FaultKind::kBadDispatch, launch.dispatch,
+                fmt::format("a cooperative launch of {} workgroups of {} waves and {} bytes of "
+                            "LDS; at most {} of them run at the same time",
+                            launch.group_count, launch.max_waves, launch.lds_bytes, most));
 }
 
 // The buffer resource in s0..s3 that addresses scratch: swizzled, add_tid, index stride 32.
@@ -148,8 +147,8 @@ tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& 
       cache.at(dispatch.kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes));
   if (launch.entry == nullptr)
     return refuse(FaultKind::kBadDispatch, dispatch,
-                  fmt::format("the descriptor's kernel_code_entry_byte_offset {} leads to no code "
-                              "entry: it must be a multiple of 4 and lead into memory",
+                  fmt::format("the descriptor's kernel_code_entry_byte_offset {} is not a valid "
+                              "code entry: it must be a multiple of 4 and point into memory",
                               descriptor->entry_offset_bytes));
   unsigned __int128 count = 1;
   for (int n = 0; n < 3; ++n) {

@@ -54,7 +54,7 @@ const Inst* permlane16(Wave& w, const Inst* i) {
 
 const Inst* nothing(Wave&, const Inst* i) { return i->next(); }
 
-constexpr const char* kNoSwap = "a swap with a source that is no VGPR";
+constexpr const char* kNoSwap = "a swap with a source that is not a VGPR";
 
 const Inst* swap(Wave& w, const Inst* i) {
   if (!operand::is_vgpr(i->src[0])) [[unlikely]]
@@ -94,7 +94,7 @@ const Inst* movrel(Wave& w, const Inst* i) {
     const uint32_t* s = w.vgpr[src].lane;
     GFXGRAPH_LANES d[l] = (s[l] & mask[l]) | (d[l] & ~mask[l]);
   } else {
-    if (kSrc) return w.unsupported(i, "relative source that is no VGPR");
+    if (kSrc) return w.unsupported(i, "relative source that is not a VGPR");
     const uint32_t v = w.read32(i, 0);
     GFXGRAPH_LANES d[l] = (v & mask[l]) | (d[l] & ~mask[l]);
   }

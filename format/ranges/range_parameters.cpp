@@ -523,7 +523,7 @@ RangeComparisons compare_iterations(const format::Trace& trace,
       needed += cost[span.end_event] - cost[span.first_event];
     }
     if (needed > left) {
-      comparison.not_compared = "too many ranges lie inside each other";
+      comparison.not_compared = "ranges are nested too deeply";
       continue;
     }
     left -= needed;

@@ -249,8 +249,8 @@ void Contents::note_lost_bytes() {
   if (const std::optional<std::string> why = store_.take_error()) {
     finding_now(format::FindingKind::kIncomplete, "temporary file",
                 *why +
-                    ": what memory held that the program may write meanwhile is lost; the file "
-                    "stands beside the trace");
+                    ": initial contents of memory that the program may overwrite are lost; the "
+                    "file is beside the trace");
   }
 }
 

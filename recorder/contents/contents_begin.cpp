@@ -78,7 +78,7 @@ void Contents::take_in_trace(Allocation& allocation, format::AllocationBegin beg
     begin.object = take_in_resource(allocation);
     if (!begin.object) {
       return finding(format::FindingKind::kIncomplete, describe(allocation),
-                     "what it was made of was freed before the range");
+                     "its memory was freed before the range");
     }
   }
   begin.array = allocation.array;
@@ -223,8 +223,8 @@ void Contents::take_in_targets(std::vector<format::Relocation>& relocations,
   relocations.resize(left);
   if (lost) {
     finding(format::FindingKind::kIncomplete, "range",
-            "memory of the host got an address of memory that nothing in the range had touched, "
-            "by a host function or a kernel: the word is kept as it is");
+            "a host function or kernel stored in host memory an address of memory that nothing in "
+            "the range had used: the word keeps its recorded value");
   }
 }
 

@@ -118,7 +118,8 @@ void Deferrals::leave_later_targets(format::Content& content, format::Allocation
   });
   if (left == 0) return;
   finding(format::FindingKind::kNote, "host function",
-          "it left an address of memory that was allocated while it ran: kept as it is");
+          "it stored an address of memory that was allocated while it ran: the word keeps its "
+          "recorded value");
 }
 
 // One copy for each run of adjacent changes.

@@ -26,11 +26,11 @@ namespace gfxgraph::recorder {
 enum class Filling : uint8_t { kNothing, kContent, kLastState };
 
 inline constexpr const char* kInDoubt =
-    "changed while a kernel ran that was given its address, written by the program or by the "
-    "kernel: a replay writes it where its own kernels do not";
+    "changed during a kernel that has its address, by the program or by the kernel: a replay "
+    "writes it if its own kernels do not";
 inline constexpr const char* kLostToReader =
-    "changed while a kernel ran that was given its address, and was given to other work: what that "
-    "read is not known; --wait lets it wait for the kernel";
+    "changed during a kernel that has its address, and is used by other work: what that work read "
+    "is unknown; --wait lets it wait for the kernel";
 
 // A copy whose source host functions fill.
 struct DeferredSource {

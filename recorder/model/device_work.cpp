@@ -87,7 +87,7 @@ RawMemset DeviceWork::as_node(const RawMemset& raw) {
   if (raw.element_bytes > 1 &&
       hip_quirk_seen(HipQuirk::kPitchedMemsetNodeTooWide, facts_.runtime_version)) {
     finding(format::FindingKind::kNote, "hipGraphAddMemsetNode",
-            "this runtime sets too many elements in nodes of several rows: recorded as it does");
+            "this runtime sets too many elements in nodes of several rows: recorded as executed");
     RawMemset done = raw;
     done.width_elements *= raw.element_bytes;
     return done;
@@ -97,7 +97,7 @@ RawMemset DeviceWork::as_node(const RawMemset& raw) {
   }
   finding(format::FindingKind::kNote, "hipGraphAddMemsetNode",
           "this runtime writes the element size instead of the value in nodes of several rows: "
-          "recorded as it does");
+          "recorded as executed");
   RawMemset done = raw;
   done.value = raw.element_bytes;
   done.element_bytes = 1;

@@ -75,7 +75,8 @@ bool DeviceWork::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64
     return true;
   }
   if (side != MemorySide::kDevice) return true;  // plain host memory
-  finding(format::FindingKind::kIncomplete, work.call, "device memory in no recorded allocation");
+  finding(format::FindingKind::kIncomplete, work.call,
+          "device memory outside every recorded allocation");
   return false;
 }
 

@@ -68,9 +68,9 @@ void DeviceWork::note_lost_edges(const std::vector<format::GraphNode>& nodes) {
   if (hip_quirk_seen(HipQuirk::kRootsBeginEarly, facts_.runtime_version) &&
       std::ranges::count_if(nodes, follows_nothing) > 1) {
     finding(FindingKind::kNote, "hipGraphLaunch",
-            "several nodes of the graph follow nothing: this runtime may begin all but the first "
-            "before what the stream was given before the launch is done (docs/runtime-quirks.md, "
-            "kRootsBeginEarly); a replay waits for that");
+            "several nodes of the graph have no predecessor: this runtime may start all but the "
+            "first before earlier work of the stream is done (docs/runtime-quirks.md, "
+            "kRootsBeginEarly); a replay waits for that work");
   }
   if (!hip_quirk_seen(HipQuirk::kGraphEdgeLost, facts_.runtime_version)) return;
   std::vector<bool> followed(nodes.size());

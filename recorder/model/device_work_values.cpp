@@ -88,12 +88,13 @@ void DeviceWork::note_unknown_wait(const char* call, const char* why) {
 
 void DeviceWork::follow_value(const RawValueWait& wait, format::StreamId stream, const char* call) {
   Allocation* const memory = allocations_.find_seen(wait.address);
-  if (memory == nullptr) return note_unknown_wait(call, "waits for memory in no allocation");
+  if (memory == nullptr)
+    return note_unknown_wait(call, "waits for memory outside every allocation");
   allocations_.hold_value(*memory);
   const bool by_host = memory->distance(wait.address) != 0;
   const uint64_t begin = wait.address - (by_host ? memory->host_address : memory->address);
   const uint64_t end = begin + wait.size_bytes;
-  if (!ends_wait(wait, 0)) return note_unknown_wait(call, "waits by an unknown condition");
+  if (!ends_wait(wait, 0)) return note_unknown_wait(call, "waits with an unknown condition");
   if (memory->kernels_write_values || memory->in_memory || memory->reachable) {
     return note_unknown_wait(call, "waits for a value that a kernel may write");
   }
@@ -116,7 +117,8 @@ void DeviceWork::follow_value(const RawValueWait& wait, format::StreamId stream,
     return note_unknown_wait(call, "waits for a value that is written after it, or by the host");
   }
   finding(format::FindingKind::kNote, call,
-          "a replay lets the stream follow the one that wrote the value, and does not wait for it");
+          "a replay orders the stream after the one that wrote the value, and does not wait for "
+          "the value");
   if (written == nullptr || written->stream == stream) return;
   const format::EventId event = events_.event_id(&values_);
   events_.append(format::EventRecord{event, written->stream});
@@ -195,7 +197,8 @@ void DeviceWork::wait_in_list(std::span<const RawListedValue> list, size_t at, c
     const bool same = list[i].address == value.address && list[i].size_bytes == value.size_bytes;
     const std::optional<bool> ends = ends_wait(wait, list[i].value);
     if (!same || !ends || !*ends)
-      note_unknown_wait(call, "waits for another value than its list wrote there before");
+      note_unknown_wait(call,
+                        "waits for a value other than the one that its list wrote there before");
     return;
   }
   if (Allocation* const memory = allocations_.find_seen(value.address))

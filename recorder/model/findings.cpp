@@ -87,12 +87,11 @@ Result<void> Findings::look_at(std::string_view what, format::AllocationId id,
   const auto near = near_words_.empty() ? near_words_.end() : near_words_.find(content.hash);
   if (near != near_words_.end() && near_memory_.insert(id).second) {
     const auto [offset_bytes, value] = near->second;
-    Result<void> added =
-        add({format::FindingKind::kNote, "memory",
-             fmt::format("{} buffer #{} holds {:#x} at byte {}, which lies in no buffer, but near "
-                         "one: a pointer outside of its buffer, or a number; a replay keeps it as "
-                         "recorded",
-                         what, id, value, offset_bytes)});
+    Result<void> added = add(
+        {format::FindingKind::kNote, "memory",
+         fmt::format("{} buffer #{} holds {:#x} at byte {}, which is near a buffer but in none: a "
+                     "pointer outside its buffer, or a number; a replay keeps it as recorded",
+                     what, id, value, offset_bytes)});
     if (!added) return added;
   }
   const auto first =

@@ -14,7 +14,7 @@ using format::FindingKind;
 namespace {
 
 constexpr const char* kNotPaired =
-    "with nodes or edges made in another order: which node takes over which is not known";
+    "with nodes or edges made in another order: it is unknown which nodes correspond";
 
 // A kernel node stays cooperative when its parameters change, because that is an attribute.
 void keep_attributes(const RawAction& before, RawAction& now) {
@@ -40,7 +40,7 @@ void Graphs::capture_begins_in(Handle stream, Handle graph, const Handle* depend
     for (size_t i = 0; i < count; ++i) {
       const std::optional<uint32_t> node = model->find(dependencies[i]);
       if (!node) {
-        finding(FindingKind::kIncomplete, call, "behind a node that was not recorded");
+        finding(FindingKind::kIncomplete, call, "after a node that was not recorded");
         return;
       }
       nodes.push_back(*node);
@@ -339,15 +339,15 @@ void Graphs::graph_instantiated(Handle executable, Handle graph) noexcept {
     if (child_has_several_ends(*model) &&
         hip_quirk_seen(HipQuirk::kChildEndsNotWaitedFor, facts_.runtime_version)) {
       finding(FindingKind::kNote, "hipGraphInstantiate",
-              "a child graph ends with several nodes: this runtime may go on before all are done "
-              "(docs/runtime-quirks.md, kChildEndsNotWaitedFor); a replay waits for all");
+              "a child graph ends with several nodes: this runtime may continue before all are "
+              "done (docs/runtime-quirks.md, kChildEndsNotWaitedFor); a replay waits for all");
     }
     if (child_root_behind_another(*model) &&
         hip_quirk_seen(HipQuirk::kChildRootBeginsEarly, facts_.runtime_version)) {
       finding(FindingKind::kNote, "hipGraphInstantiate",
-              "a child graph follows nothing in its graph, beside other nodes: this runtime may "
-              "begin it before what the stream was given before the graph (docs/runtime-quirks.md, "
-              "kChildRootBeginsEarly); a replay waits for that");
+              "a child graph has no predecessor, but its graph has other nodes: this runtime may "
+              "start it before earlier work of the stream is done (docs/runtime-quirks.md, "
+              "kChildRootBeginsEarly); a replay waits for that work");
     }
     ExecutableGraph& made = executables_[executable];
     made = ExecutableGraph{};
@@ -392,7 +392,7 @@ void Graphs::executable_node_enabled(Handle executable, Handle node, bool enable
           if (first != node &&
               hip_quirk_seen(HipQuirk::kFirstDisabledNodeStays, facts_.runtime_version)) {
             finding(FindingKind::kIncomplete, call,
-                    "of another node than before, which this runtime mistakes for the first one");
+                    "of a second node, which this runtime mistakes for the first one");
           }
         }
         found->second.changed = true;

@@ -137,19 +137,17 @@ void Launches::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> k
   };
   if (near != WordResolver::kNone && !kernel.near_pointer_reported) {
     kernel.near_pointer_reported = true;
-    finding(
-        format::FindingKind::kNote, kernel.kernel.name,
-        fmt::format("{} holds {:#x}, which lies in no buffer, but near one: a pointer outside of "
-                    "its buffer, or a number; a replay keeps it as recorded",
-                    describe_kernarg_offset(kernel.kernel, near), word(near)));
+    finding(format::FindingKind::kNote, kernel.kernel.name,
+            fmt::format("{} holds {:#x}, which is near a buffer but in none: a pointer outside its "
+                        "buffer, or a number; a replay keeps it as recorded",
+                        describe_kernarg_offset(kernel.kernel, near), word(near)));
   }
   if (unknown == WordResolver::kNone || kernel.unknown_pointer_reported) return;
-  HeldFinding found{
-      format::FindingKind::kIncomplete, kernel.kernel.name,
-      fmt::format("{} holds {:#x}, an address outside of every buffer, and from which of them "
-                  "it was made is not known: kept as it is",
-                  describe_kernarg_offset(kernel.kernel, unknown), word(unknown)),
-      &kernel};
+  HeldFinding found{format::FindingKind::kIncomplete, kernel.kernel.name,
+                    fmt::format("{} holds {:#x}, an address outside every buffer; the buffer that "
+                                "it was computed from is unknown, so it keeps its recorded value",
+                                describe_kernarg_offset(kernel.kernel, unknown), word(unknown)),
+                    &kernel};
   check(journal_.findings().add(std::move(found)));
 }
 

@@ -27,7 +27,7 @@ std::optional<MappedMemory::Buffer> MappedMemory::piece_from(Mappings::iterator&
         return other.first != at->first && other.second.buffer != 0 &&
                other.second.buffer != kNew && other.second.memory == mapping.memory;
       });
-      if (twice) buffer.unsupported = "the same memory at two addresses at a time";
+      if (twice) buffer.unsupported = "the same memory at two addresses at the same time";
       if (!written_.insert(mapping.memory).second) buffer.written = true;
       changed = true;
     } else if (buffer.joined.empty() || buffer.joined.back() != mapping.buffer) {

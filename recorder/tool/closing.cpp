@@ -56,7 +56,7 @@ Result<format::RecoverReport> close_trace(const ClaimRecord& claim, const std::s
     return fail(Status::kNotFound, fmt::format("{}: nothing was written", partial));
   }
   if (!replace && std::filesystem::exists(claim.output, error)) {
-    return fail(Status::kIo, fmt::format("{} exists meanwhile", claim.output));
+    return fail(Status::kIo, fmt::format("{} exists by now", claim.output));
   }
   if (!lives(claim.pid)) await_lock(partial);
   return format::close_recording(partial, claim.output, {reason, claim.start_unix_ns});

@@ -78,7 +78,7 @@ std::vector<std::string> lint_summary(const std::string& trace) {
   std::vector<std::string> lines;
   std::istringstream all(text);
   for (std::string line; std::getline(all, line);) lines.push_back(std::move(line));
-  lines.push_back(fmt::format("all of it: gfxgraph info {} --lint", trace));
+  lines.push_back(fmt::format("full list: gfxgraph info {} --lint", trace));
   return lines;
 }
 

@@ -67,7 +67,7 @@ bool explain(const Report& report, const std::string& output) {
                    counted(report.allocations, "allocation"), counted(report.events, "event")));
   tell(fmt::format("pointers: {} typed, {} matched, {} of them ambiguous", report.relocations_typed,
                    report.relocations_matched, report.relocations_ambiguous));
-  progress().at("looking at how ready it is for graphs: " + output);
+  progress().at("checking graph readiness: " + output);
   for (const std::string& line : lint_summary(output)) tell(line);
   list("ambiguous", ambiguous_lines(report), tell);
   list("note", report.notes, tell);

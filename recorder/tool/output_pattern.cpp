@@ -74,7 +74,7 @@ Result<OutputPattern> OutputPattern::parse_path(std::string_view path) {
   for (const std::string_view placeholder : {"%p", "%r"}) {
     if (path.substr(0, name).find(placeholder) == std::string_view::npos) continue;
     return fail(Status::kInvalidArgument,
-                fmt::format("{} stands in a folder of {}: only the name of the file may have it",
+                fmt::format("{} is in a folder name of {}: only the file name may contain it",
                             placeholder, path));
   }
   return parse(path.substr(name));
@@ -83,10 +83,10 @@ Result<OutputPattern> OutputPattern::parse_path(std::string_view path) {
 Result<void> OutputPattern::check_length() const {
   const std::string longest = file_name({9'999'999, 9'999'999}, 1'000) + ".partial.old";
   if (longest.size() <= NAME_MAX) return {};
-  return fail(Status::kInvalidArgument,
-              fmt::format("the name of a trace may get {} characters, for example {}: at most {} "
-                          "are possible",
-                          longest.size(), longest, NAME_MAX));
+  return fail(
+      Status::kInvalidArgument,
+      fmt::format("the name of a trace may grow to {} characters, for example {}: the limit is {}",
+                  longest.size(), longest, NAME_MAX));
 }
 
 bool OutputPattern::has(Kind kind) const {

@@ -70,7 +70,7 @@ Result<void> SegmentFiles::move_to_kept(const std::string& from) {
     note(to);
     return {};
   }
-  return fail(Status::kIo, fmt::format("{}: no name for a kept segment is free", output_));
+  return fail(Status::kIo, fmt::format("{}: no free name for a kept segment", output_));
 }
 
 Result<void> SegmentFiles::sealed(bool keep) {
@@ -92,7 +92,7 @@ Result<void> SegmentFiles::sealed(bool keep) {
       GFXGRAPH_ASSIGN_OR_RETURN(const bool moved, rename_to_free_name(output_, to));
       if (moved) break;
       if (number == kMostNames) {
-        return fail(Status::kIo, fmt::format("{}: no name for its segments is free", output_));
+        return fail(Status::kIo, fmt::format("{}: no free name for its segments", output_));
       }
       to = beside(output_, fmt::format("previous-{}", number));
     }

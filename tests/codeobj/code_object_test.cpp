@@ -242,7 +242,7 @@ TEST(CodeObject, RejectsWhatIsNoDeviceElf) {
   for (const unsigned mach : {0x00u, 0xffu}) {
     other[48] = std::byte(mach);
     EXPECT_THAT(error_of(CodeObject::parse(other)),
-                HasSubstr("the elf header says no known processor (e_flags 0x"));
+                HasSubstr("the elf header says an unknown processor (e_flags 0x"));
   }
 }
 
@@ -283,7 +283,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "descriptor's private_segment_fixed_size is 0"},
         Contradiction{"NegativeSize", ".size", 0, 0xff, "field .size"},
         Contradiction{"SizeIsMap", ".kernarg_segment_size", 0, 0x80,
-                      ".kernarg_segment_size is no number"},
+                      ".kernarg_segment_size is not a number"},
         Contradiction{"Wavefront", ".wavefront_size", 0, 31, ".wavefront_size is 31"},
         Contradiction{"Sgprs", ".sgpr_count", 0, 109,
                       "kernel unsized: the metadata's .sgpr_count is 109, its descriptor's "
@@ -317,7 +317,7 @@ TEST(Metadata, RejectsKeysThatAreNoStrings) {
   }
   Bytes twice = bytes;
   std::memcpy(twice.data() + after(twice, ".size") - 5, ".name", 5);
-  EXPECT_THAT(error_of(CodeObject::parse(twice)), HasSubstr("a key twice"));
+  EXPECT_THAT(error_of(CodeObject::parse(twice)), HasSubstr("a duplicate key"));
 }
 
 TEST(Metadata, RejectsOverlappingArguments) {
@@ -475,7 +475,8 @@ TEST(Descriptor, RejectsWhatGfx10CannotHave) {
   expect(kRsrc2, 1, 31, 16, "no error");
   expect(kRsrc2, 1, 31, 17, "kernel unsized: the descriptor's USER_SGPR_COUNT is 17");
   expect(kProperties, 0, 127, 127,
-         "kernel unsized: the descriptor asks for 15 user SGPRs and has room for");
+         "kernel unsized: the descriptor enables 15 user SGPRs (kernel_code_properties), but "
+         "USER_SGPR_COUNT is");
   expect(kRsrc2, 11, 3, 2, "no error");
   expect(kRsrc2, 11, 3, 3, "the descriptor's ENABLE_VGPR_WORKITEM_ID is 3");
   expect(kRsrc1, 20, 1, 1, "the descriptor's compute_pgm_rsrc1 0x");
@@ -570,7 +571,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadSegment{"FarAway", 0x10, uint64_t{1} << 62, "reach past the limit"},
                     BadSegment{"Huge", 0x28, uint64_t{1} << 50, "reach past the limit"},
                     BadSegment{"NoPowerOfTwo", 0x30, 48, "p_align 0x30 is not a power of two"},
-                    BadSegment{"Unaligned", 0x10, 0x1004, "disagree about p_align"}),
+                    BadSegment{"Unaligned", 0x10, 0x1004, "differ modulo p_align"}),
     [](const testing::TestParamInfo<BadSegment>& row) { return row.param.name; });
 
 TEST(Descriptor, DecodesFields) {

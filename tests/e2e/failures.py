@@ -108,7 +108,7 @@ def killed_beside_another(build, scratch):
     os.kill(pid, signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
     require(trace.read_text() == "of somebody else", "a file was replaced")
-    require(f"{trace} exists meanwhile" in errors, errors)
+    require(f"{trace} exists by now" in errors, errors)
     require(f"next: gfxgraph recover {partial_of(trace)} -o NEW.gfxg" in errors, errors)
     readable_rest(build, scratch, trace, named=True)
     partial_of(trace).unlink()

@@ -6,6 +6,7 @@ looking.py diff|export|tables|run_check BUILD_TREE
 import csv
 import io
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -77,6 +78,12 @@ def export(build, scratch):
     run(build.tool("gfxgraph", "export", trace, "--format", "code", "-o", code))
     files = sorted(code.iterdir())
     require(files and all(file.read_bytes()[:4] == b"\x7fELF" for file in files), f"{files}")
+
+    listing = run(build.tool("gfxgraph", "export", trace, "--format", "disassembly")).stdout
+    names = {line["name"] for line in lines if line["type"] == "kernel"}
+    require(names <= set(re.findall(r"^[0-9a-f]{16} <(.*)>:", listing, re.MULTILINE)), f"{names} in {listing}")
+    require(re.search(r"^; \S*streams_events\.hip:\d+:\d+ in ", listing, re.MULTILINE), listing)
+    require(re.search(r"^ +[0-9a-f]+  s_endpgm", listing, re.MULTILINE) and ".long" not in listing, listing)
 
     graphs = scratch / "graphs.gfxg"
     run(build.record(graphs, build.samples / "graph_capture"))

@@ -211,7 +211,7 @@ def packet_order(build, scratch):
     require("packet_faults: PASS" in done.stdout, done.stdout + done.stderr)
     # The agent makes 1 of 0. It skips the faulted queue's packets, so its watchdog ends the stream's wait for them.
     done = run([program, trace, "scopes"], expect=1, env={"GFXGRAPH_LIVELOCK_SECONDS": "1"})
-    require("a dispatch in front of it released nothing" in done.stderr, done.stdout + done.stderr)
+    require("an earlier dispatch has no release fence" in done.stderr, done.stdout + done.stderr)
 
 
 def packets_like_hip(build, scratch):

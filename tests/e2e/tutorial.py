@@ -1,6 +1,6 @@
 """The commands of a page of docs/, as a reader would type them, with the output that the page shows.
 
-tutorial.py tutorial|ci BUILD_TREE
+tutorial.py tutorial|library|ci BUILD_TREE
 
 In a block of code, a line that begins with "$ " is a command, "# exit code N" at its end what it returns; the lines after it
 stand in its output, in order. "..." stands for any text, on a line of its own for any lines.
@@ -61,10 +61,22 @@ def tutorial(build, scratch):
     require(all((scratch / name).stat().st_size > 10000 for name in ("step.html", "one.html")), "pages")
 
 
+def library(build, scratch):
+    """The code of library.md compiles. It is the core of the programs that e2e_embed_decode runs."""
+    code = [text for kind, text in blocks("library.md") if kind == "cpp"]
+    require(len(code) == 1, f"{len(code)} pieces of code")
+    include, body = code[0].split("\n", 1)
+    source = scratch / "library.cpp"
+    source.write_text(f"{include}\nvoid example(void* my_logits, size_t size, void* my_stream) {{\n{body}}}\n")
+    done = subprocess.run(["g++", "-std=c++17", "-Wall", "-Werror", "-fsyntax-only", "-I", SOURCE / "include", source],
+                          capture_output=True, text=True, timeout=120)
+    require(done.returncode == 0, done.stderr)
+
+
 def ci(build, scratch):
     shutil.copy(build.samples / "saxpy", scratch / "app")
     type_in(build, scratch, "ci.md")
 
 
 if __name__ == "__main__":
-    main({"tutorial": tutorial, "ci": ci})
+    main({"tutorial": tutorial, "library": library, "ci": ci})

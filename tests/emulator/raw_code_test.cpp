@@ -86,7 +86,7 @@ TEST_F(RawCode, ASwapWithWhatCannotBeWritten) {
     code(256 + source * 8, {0x7e00ca00 | source, kEnd, kEnd});  // v_swap_b32 v0, ...
     const Fault f = fault();
     EXPECT_EQ(f.kind, FaultKind::kUnsupported);
-    EXPECT_THAT(f.to_string(), HasSubstr("a swap with a source that is no VGPR"));
+    EXPECT_THAT(f.to_string(), HasSubstr("a swap with a source that is not a VGPR"));
   }
 }
 
@@ -130,7 +130,7 @@ TEST_F(RawCode, AbsurdSizes) {
   expect_bad("65537 bytes of LDS");
   put(0, uint32_t{0});
   put(56, static_cast<uint16_t>(1 << 10 | 8));  // kernarg pointer, without room for it
-  expect_bad("asks for 2 user SGPRs and has room for 0");
+  expect_bad("enables 2 user SGPRs (kernel_code_properties), but USER_SGPR_COUNT is 0");
   put(12, uint32_t{1});
   expect_bad("reserved byte 12");
 }

@@ -209,7 +209,7 @@ TEST_P(Watchdog, MoreWorkgroupsThanCanBeResidentAreSaid) {
   if (GetParam().threads != 1 || GetParam().code[1] == '0')
     GTEST_SKIP() << "more may be resident, or takes long";
   EXPECT_THAT(report("poll_asleep", shape(5000, 32), 0),
-              AllOf(HasSubstr("904 workgroups are not started, 4096 waves are resident at most"),
+              AllOf(HasSubstr("904 workgroups have not started, at most 4096 waves are resident"),
                     HasSubstr("4096 workgroups from (0,0,0) to (4095,0,0)")));
 }
 

@@ -154,7 +154,7 @@ TEST(Fault, ASealThatIsNotInTheFileIsNotClaimed) {
     EXPECT_EQ(std::filesystem::exists(path), one.sealed);
     if (!sealed) {
       EXPECT_EQ(sealed.error().status, Status::kIo);
-      EXPECT_THAT(sealed.error().message, HasSubstr("changed by somebody else"));
+      EXPECT_THAT(sealed.error().message, HasSubstr("changed by the program or another process"));
     }
     writer->reset();
     std::filesystem::remove(path);

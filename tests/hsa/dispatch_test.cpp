@@ -272,8 +272,8 @@ TEST_F(DispatchDeathTest, ACooperativeQueueTakesWhatTheDeviceHoldsAndNoMore) {
                       : 7);
       },
       testing::ExitedWithCode(3),
-      "a cooperative launch of 2305 workgroups of 1 waves and 0 bytes of LDS; the device holds "
-      "2304");
+      "a cooperative launch of 2305 workgroups of 1 waves and 0 bytes of LDS; at most 2304 "
+      "of them run");
 }
 
 TEST_F(DispatchDeathTest, AnUnknownPacketIsToldWithItsNumber) {
@@ -314,10 +314,10 @@ TEST_F(DispatchDeathTest, ScopesThatAreTooSmallAreFaults) {
   // Type 2, barrier bit 0x100; acquire agent 0x200, system 0x400; release agent 0x800, system
   // 0x1000.
   expect({0x0b02, 0x1502}, "");
-  expect({0x0902, 0x1102}, "packet 1: header 0x1102: it acquires nothing");
+  expect({0x0902, 0x1102}, "packet 1: header 0x1102: it has no acquire fence");
   expect({0x0902, 0x1002}, "");
-  expect({0x0302, 0x1502}, "packet 1: header 0x1502: a dispatch in front of it released nothing");
-  expect({0x0b02, 0x0b02}, "packet 1: header 0x0b02: it has a completion signal, and what");
+  expect({0x0302, 0x1502}, "packet 1: header 0x1502: an earlier dispatch has no release fence");
+  expect({0x0b02, 0x0b02}, "packet 1: header 0x0b02: it has a completion signal, but writes");
 }
 
 TEST_F(DispatchDeathTest, TheErrorCallbackIsCalledWhenAborting) {

@@ -196,7 +196,7 @@ TEST(Images, WhatCannotBeDescribedIsNotRun) {
   ASSERT_EQ(report->failed_launches, 1U);
   EXPECT_EQ(report->failed[0].launch, 0U);
   EXPECT_EQ(report->failed[0].reason,
-            "it is passed texture or surface #3, which a check cannot give it: sRGB");
+            "it is passed texture or surface #3, which the check does not support: sRGB");
 }
 
 // A handle in memory may be read by any later launch.

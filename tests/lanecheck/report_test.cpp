@@ -226,7 +226,7 @@ TEST(Report, SeveralTracesAreOneDocument) {
   const auto& told = run["invocations"][0]["toolExecutionNotifications"];
   ASSERT_EQ(told.size(), 2U);
   EXPECT_EQ(told[0]["message"]["text"],
-            "bad.gfxg: launch 2 of kernel k was not, or not wholly, checked: why");
+            "bad.gfxg: launch 2 of kernel k was not, or only partly, checked: why");
   EXPECT_EQ(told[1]["message"]["text"], "gone.gfxg was not checked: open gone.gfxg: no");
   EXPECT_EQ(run["invocations"][0]["executionSuccessful"], false);
 

@@ -113,8 +113,8 @@ TEST(HipCalls, ThePreloadLibraryExportsExactlyTheHooks) {
 // What a row says of waiting is measured: these programs ask each runtime.
 TEST(HipCalls, EveryCallThatWaitsIsAskedOfTheRuntime) {
   std::set<std::string> words;
-  for (const char* program :
-       {"program_waits.hip", "program_order.hip", "program_launch_list.hip"}) {
+  for (const char* program : {"program_waits.hip", "program_array_waits.hip", "program_order.hip",
+                              "program_launch_list.hip"}) {
     std::istringstream lines(
         read_text(std::string(GFXGRAPH_SOURCE_DIR) + "/tests/recorder/" + program));
     for (std::string line; std::getline(lines, line);) {

@@ -44,7 +44,7 @@ TEST(OutputPattern, RefusesWhatItDoesNotKnow) {
   }
   const auto folder = OutputPattern::parse_path("/tmp/%p/run.gfxg");
   ASSERT_FALSE(folder);
-  EXPECT_THAT(folder.error().message, HasSubstr("%p stands in a folder of /tmp/%p/run.gfxg"));
+  EXPECT_THAT(folder.error().message, HasSubstr("%p is in a folder name of /tmp/%p/run.gfxg"));
   EXPECT_TRUE(OutputPattern::parse_path("/tmp/50%/run-%p.gfxg"));
 }
 

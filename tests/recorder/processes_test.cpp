@@ -192,7 +192,7 @@ TEST_F(ProcessesTest, TracesOfKilledProcessesAreClosed) {
   EXPECT_FALSE(killed.complete);
   EXPECT_THAT(killed.error, HasSubstr("ended without telling the recorder"));
   ASSERT_THAT(killed.incomplete, SizeIs(1));
-  EXPECT_THAT(killed.incomplete[0], HasSubstr("lacks what was not yet written"));
+  EXPECT_THAT(killed.incomplete[0], HasSubstr("lacks everything not yet written"));
   expect_launches(killed, 1);
   EXPECT_THAT(result.err, HasSubstr(killed.file));
 }
@@ -283,9 +283,9 @@ TEST_F(ProcessesTest, NamesThatCannotBe) {
     return result.code;
   };
   EXPECT_EQ(code("run-%x.gfxg", "'%x' in the name"), 2);
-  EXPECT_EQ(code("%p/run.gfxg", "stands in a folder"), 2);
+  EXPECT_EQ(code("%p/run.gfxg", "is in a folder name"), 2);
   EXPECT_EQ(code("none/run-%p.gfxg", "is not a directory"), 1);
-  EXPECT_EQ(code("%p" + std::string(245, 'x'), "at most 255 are possible"), 1);
+  EXPECT_EQ(code("%p" + std::string(245, 'x'), "the limit is 255"), 1);
   std::ofstream(path("run.manifest.json")) << "{}";
   EXPECT_EQ(code("run-%p.gfxg", "run.manifest.json exists: use --force"), 1);
   EXPECT_EQ(read_text(path("run.manifest.json")), "{}");

@@ -1,126 +1,24 @@
 // What HIP's calls wait for, as the table of calls says (recorder/preload/hip_calls.inc): asked of
-// the runtime itself. program_waits waits: what must be done when a call has returned is.
-// program_waits returns: calls return while a kernel runs that the host holds.
-// program_waits beside: whether calls about a stream wait for the null stream, too.
-// program_waits calls MODULE: every call of the table that waits does so until the host lets the
-// kernel end. program_waits arrays: those of arrays, textures and surfaces, and which of them return. program_waits reset: so does hipDeviceReset. program_waits graphs: hipGraphExecDestroy
-// returns. Streams that share a hardware queue wait for each other when one is destroyed: under the
-// recorder, which has a stream, too, more queues are needed (GPU_MAX_HW_QUEUES). Prints "ok".
-// tests/recorder/calls_test.cpp fails for a call that waits by the table and is not called here.
+// the runtime itself. Prints "ok". Modes:
+//   waits         what must be done when a call has returned is done
+//   returns       calls return while a kernel runs that the host holds
+//   beside        whether calls about a stream wait for the null stream, too
+//   calls MODULE  every call of the table that waits does so until the host lets the kernel end
+//   graphs        hipGraphExecDestroy returns
+//   reset         hipDeviceReset waits
+// program_array_waits.hip has the calls of arrays, textures and surfaces. Streams that share a
+// hardware queue wait for each other when one is destroyed: under the recorder, which has a stream,
+// too, more queues are needed (GPU_MAX_HW_QUEUES). tests/recorder/calls_test.cpp fails for a call that
+// waits by the table and is called by neither program.
 #include <dlfcn.h>
 
-#include <atomic>
-#include <chrono>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "program.h"
-
-using Word = unsigned long long;
-
-__global__ void slow(Word* word, int rounds) {
-  Word value = *word;
-  for (int i = 0; i < rounds; ++i) value = value * 6364136223846793005ull + 1442695040888963407ull;
-  *word = value;
-}
-__global__ void held(volatile int* flag, Word* word) {
-  while (*flag == 0) __builtin_amdgcn_s_sleep(1);
-  *word = 42;
-}
-
-static Word* words;
-static int* flag;
-static hipStream_t other, blocking;
-
-static hipStream_t new_stream(unsigned flags) {
-  hipStream_t stream;
-  CHECK(hipStreamCreateWithFlags(&stream, flags));
-  // With a queue of its own, which the runtime makes for the first work.
-  slow<<<1, 1, 0, stream>>>(words, 1);
-  CHECK(hipStreamSynchronize(stream));
-  return stream;
-}
-
-// Calls that wait for all work in the stream.
-static void waits(const char* what, hipStream_t stream, const std::function<void()>& call) {
-  slow<<<1, 1, 0, stream>>>(words, 150000);
-  hipEvent_t end;
-  CHECK(hipEventCreateWithFlags(&end, hipEventDisableTiming));
-  CHECK(hipEventRecord(end, stream));
-  call();
-  expect(hipEventQuery(end) == hipSuccess, what);
-  CHECK(hipEventDestroy(end));
-}
-
-// Calls that do not. One that waits all the same is let go after ten seconds.
-static void returns(const char* what, hipStream_t stream, const std::function<void()>& call) {
-  *flag = 0;
-  held<<<1, 1, 0, stream>>>(flag, words);
-  std::atomic<bool> returned{false};
-  std::thread rescue([&] {
-    for (int i = 0; i < 1000 && !returned; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    if (!returned) *const_cast<volatile int*>(flag) = 1;
-  });
-  call();
-  returned = true;
-  const hipError_t state = hipStreamQuery(stream);
-  rescue.join();
-  expect(state == hipErrorNotReady, what);
-  *const_cast<volatile int*>(flag) = 1;
-  CHECK(hipStreamSynchronize(stream));
-}
-
-static hipEvent_t end_of_held;
-
-// Calls that wait for all work in the stream, which ends because another thread lets it.
-static void blocks(const char* what, hipStream_t stream, const std::function<void()>& call) {
-  *flag = 0;
-  held<<<1, 1, 0, stream>>>(flag, words);
-  CHECK(hipEventRecord(end_of_held, stream));
-  std::atomic<bool> let_go{false};
-  std::thread host([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    let_go = true;
-    *const_cast<volatile int*>(flag) = 1;
-  });
-  call();
-  const bool waited = let_go;
-  host.join();
-  expect(waited, what);
-}
-
-struct Call {
-  const char* name;
-  std::function<void()> call;
-};
-#define CALL(name, ...) \
-  Call { #name, [=] { CHECK(name(__VA_ARGS__)); } }
-
-// Not in the headers of every runtime, nor in every runtime.
-template <typename... Args>
-static Call later(const char* name, Args... args) {
-  return {name, [=] {
-            const auto function =
-                reinterpret_cast<hipError_t (*)(Args...)>(dlsym(RTLD_DEFAULT, name));
-            if (function != nullptr) {
-              CHECK(function(args...));
-            } else {
-              CHECK(hipDeviceSynchronize());
-            }
-          }};
-}
-
-static void until_done(const std::function<hipError_t()>& query) {
-  for (hipError_t result; (result = query()) != hipSuccess;) {
-    expect(result == hipErrorNotReady, "a query");
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
+#include "measured_waits.h"
 
 __device__ Word variable[64];
 static char pageable[4096], elsewhere[4096];
@@ -386,125 +284,6 @@ static void destroyed_graph_returns(hipStream_t stream) {
   CHECK(hipGraphDestroy(graph));
 }
 
-static void all_return(const std::vector<Call>& calls, hipStream_t stream) {
-  for (const auto& [name, call] : calls) returns(name, stream, call);
-}
-static void all_block(const std::vector<Call>& calls, hipStream_t stream) {
-  for (const auto& [name, call] : calls) blocks(name, stream, call);
-}
-
-// ---- arrays ----
-
-static hipArray_t array;
-
-static Call to_array(const char* name, const void* from, hipMemcpyKind kind, hipStream_t stream) {
-  return later<hipArray*, size_t, size_t, const void*, size_t, size_t, size_t, hipMemcpyKind,
-               hipStream_t>(name, array, 0, 0, from, 64, 64, 4, kind, stream);
-}
-static Call from_array(const char* name, void* to, hipMemcpyKind kind, hipStream_t stream) {
-  return later<void*, size_t, const hipArray*, size_t, size_t, size_t, size_t, hipMemcpyKind,
-               hipStream_t>(name, to, 64, array, 0, 0, 64, 4, kind, stream);
-}
-
-// On the null stream.
-static std::vector<Call> copies_of_arrays(Word* to, bool later_ones) {
-  std::vector<Call> calls = {
-      CALL(hipMemcpy2DToArray, array, 0, 0, pageable, 64, 64, 4, hipMemcpyHostToDevice),
-      CALL(hipMemcpy2DToArray, array, 0, 0, to, 64, 64, 4, hipMemcpyDeviceToDevice),
-      CALL(hipMemcpy2DFromArray, pageable, 64, array, 0, 0, 64, 4, hipMemcpyDeviceToHost),
-      CALL(hipMemcpy2DFromArray, to, 64, array, 0, 0, 64, 4, hipMemcpyDeviceToDevice),
-      CALL(hipMemcpyToArray, array, 0, 0, pageable, 256, hipMemcpyHostToDevice),
-      CALL(hipMemcpyFromArray, pageable, array, 0, 0, 256, hipMemcpyDeviceToHost),
-      CALL(hipMemcpyAtoH, pageable, array, 0, 64),
-      CALL(hipMemcpyHtoA, array, 0, pageable, 64),
-  };
-  if (!later_ones) return calls;
-  static hipArray_t second = [] {
-    const hipChannelFormatDesc texels = hipCreateChannelDesc<float>();
-    hipArray_t made;
-    CHECK(hipMallocArray(&made, &texels, 16, 4, 0));
-    return made;
-  }();
-  calls.push_back(later<void*, hipArray*, size_t, size_t>("hipMemcpyAtoD", to, array, 0, 64));
-  calls.push_back(later<hipArray*, size_t, void*, size_t>("hipMemcpyDtoA", array, 0, to, 64));
-  calls.push_back(later<hipArray*, size_t, hipArray*, size_t, size_t>("hipMemcpyAtoA", second, 0,
-                                                                      array, 0, 64));
-  calls.push_back(later<hipArray*, size_t, size_t, const hipArray*, size_t, size_t, size_t, size_t,
-                        hipMemcpyKind>("hipMemcpy2DArrayToArray", second, 0, 0, array, 0, 0, 64, 4,
-                                       hipMemcpyDeviceToDevice));
-  return calls;
-}
-
-static void ends_of_images(Word* to, hipStream_t stream, bool free_waits) {
-  const hipChannelFormatDesc texels = hipCreateChannelDesc<float>();
-  const auto end_of_array = stream != other || free_waits ? blocks : returns;
-  hipArray_t own;
-  CHECK(hipMallocArray(&own, &texels, 16, 4, 0));
-  end_of_array("hipFreeArray", stream, [&] { CHECK(hipFreeArray(own)); });
-  CHECK(hipMallocArray(&own, &texels, 16, 4, 0));
-  end_of_array("hipArrayDestroy", stream, [&] { CHECK(hipArrayDestroy(own)); });
-  hipResourceDesc resource{};
-  resource.resType = hipResourceTypeLinear;
-  resource.res.linear.devPtr = to;
-  resource.res.linear.desc = texels;
-  resource.res.linear.sizeInBytes = 4096;
-  hipTextureDesc plain{};
-  hipTextureObject_t texture;
-  CHECK(hipCreateTextureObject(&texture, &resource, &plain, nullptr));
-  blocks("hipDestroyTextureObject", stream, [&] { CHECK(hipDestroyTextureObject(texture)); });
-  resource = {};
-  resource.resType = hipResourceTypeArray;
-  resource.res.array.array = array;
-  hipSurfaceObject_t surface;
-  CHECK(hipCreateSurfaceObject(&surface, &resource));
-  blocks(HIP_VERSION < 60000000 ? "_Z23hipDestroySurfaceObjectP13__hip_surface"
-                                : "hipDestroySurfaceObject",
-         stream, [&] { CHECK(hipDestroySurfaceObject(surface)); });
-}
-
-static void all_calls_of_arrays(Word* to, int version) {
-  const bool always = version < 50300000;   // kArrayCopiesAlwaysWait
-  const bool staged = version >= 70000000;  // kRowsStagedFrom
-  const bool later_ones = version >= 60000000;
-  const hipChannelFormatDesc texels = hipCreateChannelDesc<float>();
-  CHECK(hipMallocArray(&array, &texels, 16, 4, 0));
-  for (hipStream_t stream : {hipStream_t{nullptr}, blocking, other}) {
-    ends_of_images(to, stream, version >= 50700000);  // kUnregisterWaitsForDevice
-    std::vector<Call> waiting = {
-        from_array("hipMemcpy2DFromArrayAsync", pageable, hipMemcpyDeviceToHost, stream)};
-    std::vector<Call> returning;
-    (staged ? returning : waiting)
-        .push_back(to_array("hipMemcpy2DToArrayAsync", pageable, hipMemcpyHostToDevice, stream));
-    (always ? waiting : returning)
-        .push_back(to_array("hipMemcpy2DToArrayAsync", to, hipMemcpyDeviceToDevice, stream));
-    if (later_ones) {
-      waiting.push_back(later<void*, hipArray*, size_t, size_t, hipStream_t>(
-          "hipMemcpyAtoHAsync", pageable, array, 0, 64, stream));
-      (staged ? returning : waiting)
-          .push_back(later<hipArray*, size_t, const void*, size_t, hipStream_t>(
-              "hipMemcpyHtoAAsync", array, 0, pageable, 64, stream));
-    }
-    all_block(waiting, stream);
-    all_return(returning, stream);
-    const auto null_stream = copies_of_arrays(to, later_ones);
-    (stream == other ? all_return : all_block)(null_stream, stream);
-  }
-  if (version < 50700000) return;  // it has none of these
-  const hipStream_t null = nullptr;
-  std::vector<Call> of_thread = {
-      from_array("hipMemcpy2DFromArrayAsync_spt", pageable, hipMemcpyDeviceToHost, null),
-      later<hipArray*, size_t, size_t, const void*, size_t, size_t, size_t, hipMemcpyKind>(
-          "hipMemcpy2DToArray_spt", array, 0, 0, pageable, 64, 64, 4, hipMemcpyHostToDevice),
-      later<void*, size_t, const hipArray*, size_t, size_t, size_t, size_t, hipMemcpyKind>(
-          "hipMemcpy2DFromArray_spt", pageable, 64, array, 0, 0, 64, 4, hipMemcpyDeviceToHost),
-      later<void*, const hipArray*, size_t, size_t, size_t, hipMemcpyKind>(
-          "hipMemcpyFromArray_spt", pageable, array, 0, 0, 256, hipMemcpyDeviceToHost)};
-  all_block(of_thread, hipStreamPerThread);
-  (staged ? all_return : all_block)(
-      {to_array("hipMemcpy2DToArrayAsync_spt", pageable, hipMemcpyHostToDevice, null)},
-      hipStreamPerThread);
-}
-
 static void all_calls(Word* to, bool copies_wait, bool staged, bool rows_staged,
                       bool unregister_waits) {
   void* memory = nullptr;
@@ -565,12 +344,7 @@ int main(int argc, char** argv) {
   const bool unregister_waits = version >= 50700000;  // kUnregisterWaitsForDevice
   const bool staged = version >= 60000000;            // kPlainSourceIsStaged
   const bool rows_staged = version >= 70000000;       // kRowsStagedFrom
-  CHECK(hipMalloc(&words, 65536));
-  CHECK(hipMemset(words, 0, 65536));
-  CHECK(hipHostMalloc(&flag, sizeof(int), hipHostMallocDefault));
-  CHECK(hipEventCreateWithFlags(&end_of_held, hipEventDisableTiming));
-  other = new_stream(hipStreamNonBlocking);
-  blocking = new_stream(hipStreamDefault);
+  make_streams();
   alignas(4096) static char registered[4096];
   void* memory = nullptr;
   Word* const to = words + 64;
@@ -624,8 +398,6 @@ int main(int argc, char** argv) {
   } else if (mode == "graphs") {
     for (hipStream_t stream : {hipStream_t{nullptr}, blocking, other})
       destroyed_graph_returns(stream);
-  } else if (mode == "arrays") {
-    all_calls_of_arrays(words, version);  // HIP copies from the beginning of buffers alone
   } else if (mode == "calls") {
     all_calls(to, copies_wait, staged, rows_staged, unregister_waits);
   } else {

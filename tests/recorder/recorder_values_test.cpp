@@ -80,7 +80,7 @@ TEST_F(RecorderValuesTest, AWaitFollowsTheStreamThatWroteWhatEndsIt) {
            Case{6, 4, kAnd, ~uint64_t{0}, "2 follows 1"},
            Case{6, 8, kAnd, ~uint64_t{0}, kLater},
            Case{6, 4, kAnd, 3, kLater},
-           Case{0, 0, kNor, ~uint64_t{0}, "waits by an unknown condition"},
+           Case{0, 0, kNor, ~uint64_t{0}, "waits with an unknown condition"},
        }) {
     anew();
     device_memory(data_, sizeof(data_));
@@ -121,7 +121,7 @@ TEST_F(RecorderValuesTest, AWaitForWhatNoStreamWroteLastIsNamed) {
   two_streams();
   device_memory(data_, 8);
   wait(&data_[4], 4, 0, handle(11));
-  EXPECT_EQ(outcome(), "waits for memory in no allocation");
+  EXPECT_EQ(outcome(), "waits for memory outside every allocation");
   anew();
   two_streams();
   device_memory(data_, sizeof(data_));
@@ -388,7 +388,7 @@ TEST_F(RecorderValueNodesTest, TheListOfANodeIsReadWhenTheRuntimeReadsIt) {
 
 TEST_F(RecorderValueNodesTest, AWaitOfANodeIsTheOrderThatItImposes) {
   const char* const kOther = "waits for a value that another node may write";
-  const char* const kList = "waits for another value than its list wrote there before";
+  const char* const kList = "waits for a value other than the one that its list wrote there before";
   const char* const kUnknown = "waits for a value that is not known to be written before it";
   struct Case {
     std::vector<Entry> list;

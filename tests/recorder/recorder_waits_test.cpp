@@ -1,4 +1,5 @@
-// Which calls of the program are waits: asked of the runtimes by program_waits.hip.
+// Which calls of the program are waits: asked of the runtimes by program_waits.hip and
+// program_array_waits.hip.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -76,7 +77,7 @@ TEST_F(RecorderTest, CallsThatReturnAtOnceAreNoWaits) {
   }
 }
 
-// Measured by program_waits arrays: HIP's copies from and to arrays wait more often than others.
+// Measured by program_array_waits: HIP's copies from and to arrays wait more often than others.
 TEST_F(RecorderTest, CopiesOfArraysAreWaits) {
   struct Row {
     int32_t version;

@@ -33,9 +33,9 @@ class WaitsTest : public RecordedProgramTest {
 
 // Without the recorder, which may wait itself.
 TEST_F(WaitsTest, TheTableSaysWhatTheRuntimeDoes) {
-  for (const std::string& program :
-       {kWaits + "waits", kReturns, kWaits + "calls", kWaits + "arrays", kWaits + "graphs",
-        kWaits + "reset", kWaits + "beside"}) {
+  for (const std::string& program : {kWaits + "waits", kReturns, kWaits + "calls",
+                                     std::string(PROGRAMS) + "/program_array_waits",
+                                     kWaits + "graphs", kWaits + "reset", kWaits + "beside"}) {
     EXPECT_EQ(alone(program).out, "ok\n") << program;
   }
 }

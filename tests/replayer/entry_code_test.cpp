@@ -113,7 +113,7 @@ TEST(EntryCode, AsksForRegistersOfItsOwnOnGfx9) {
   EXPECT_EQ(registers(find_descriptor(*elf, kEntryKernel).value()), registers(kernel) + 2);
   const auto all = get<uint32_t>(kernel.bytes, kRegisters1) | 0xf << 6;
   EXPECT_EQ(why_not("gfx90a", with(kernel, kRegisters1, all)),
-            "the kernel has all scalar registers");
+            "the kernel uses all scalar registers");
 }
 
 TEST(EntryCode, ExistsForEveryArchitectureThatHasOwnCode) {

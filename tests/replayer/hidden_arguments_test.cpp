@@ -107,7 +107,7 @@ TEST(HiddenArguments, WhatOnlyHipCanGiveIsRefused) {
 }
 
 TEST(HiddenArguments, AreNotGuessed) {
-  EXPECT_THAT(hidden_fields(kernel_with({})).error().message, HasSubstr("does not say which"));
+  EXPECT_THAT(hidden_fields(kernel_with({})).error().message, HasSubstr("does not describe the"));
   EXPECT_FALSE(hidden_fields(kernel_with({{"hidden_group_size_x", 0, 16}})));
   EXPECT_FALSE(hidden_fields(kernel_with({{"hidden_group_size_x", 255, 2}})));
   format::Kernel without = kernel_with({});
