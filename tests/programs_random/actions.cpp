@@ -16,6 +16,12 @@ void Program::action(int number) {
   Rng rng(options_.seed, static_cast<uint64_t>(number));
   if (number < 6) return act_allocate(rng, number);
   if (number < 8) return act_stream(rng, number - 4);
+  if (on(Feature::arrays)) {
+    Rng images(options_.seed, static_cast<uint64_t>(number), 1ull << 20);
+    if (number < 10) return act_array(images, number - 8);
+    if (number < 12) return act_object(images, number - 10);
+    if (images.chance(40)) return act_image(images);
+  }
   const uint32_t kind = rng.below(100);
   if (kind < 40) {
     Work work;

@@ -35,18 +35,6 @@ void run_host_call(void* data) {
 
 void run_callback(hipStream_t, hipError_t, void* data) { run_host_call(data); }
 
-uint8_t* side_address(const Side& side, const Memory& memory) {
-  const Region& region = memory.at(side.ref.region);
-  return (host_side(region.kind) ? region.host : region.device) + side.ref.offset;
-}
-
-hipMemcpyKind direction(const Work& work, const Memory& memory) {
-  const bool from_host = host_side(memory.at(work.from.ref.region).kind);
-  const bool to_host = host_side(memory.at(work.to.ref.region).kind);
-  if (from_host) return to_host ? hipMemcpyHostToHost : hipMemcpyHostToDevice;
-  return to_host ? hipMemcpyDeviceToHost : hipMemcpyDeviceToDevice;
-}
-
 hipPitchedPtr pitched(const Side& side, const Work& work, const Memory& memory) {
   const uint64_t pitch = side.pitch == 0 ? work.shape.width : side.pitch;
   const uint64_t rows = side.slice == 0 ? work.shape.height : side.slice / pitch;
@@ -74,6 +62,18 @@ hipMemsetParams memset_parameters(const Work& work, const Memory& memory) {
 }
 
 }  // namespace
+
+uint8_t* side_address(const Side& side, const Memory& memory) {
+  const Region& region = memory.at(side.ref.region);
+  return (host_side(region.kind) ? region.host : region.device) + side.ref.offset;
+}
+
+hipMemcpyKind direction(const Work& work, const Memory& memory) {
+  const bool from_host = host_side(memory.at(work.from.ref.region).kind);
+  const bool to_host = host_side(memory.at(work.to.ref.region).kind);
+  if (from_host) return to_host ? hipMemcpyHostToHost : hipMemcpyHostToDevice;
+  return to_host ? hipMemcpyDeviceToHost : hipMemcpyDeviceToDevice;
+}
 
 void check(hipError_t result, const char* call) {
   if (result != hipSuccess) throw Failure(text("%s: %s", call, hipGetErrorName(result)));
@@ -126,6 +126,9 @@ void Device::allocate(Region& region, uint32_t variant) {
       return;
     case Kind::kPageable: region.host = static_cast<uint8_t*>(std::malloc(region.size)); return;
     case Kind::kGlobal: return find_global(region);
+    case Kind::kArray: return create_array(region, variant);
+    case Kind::kTexture:
+    case Kind::kSurface: return;
   }
 }
 
@@ -141,6 +144,9 @@ void Device::release(Region& region) {
     case Kind::kPageable:
       if (!dry_) std::free(region.host);
       break;
+    case Kind::kArray:
+    case Kind::kTexture:
+    case Kind::kSurface: destroy_image(region); break;
     case Kind::kPool:
     case Kind::kGlobal: break;
   }
@@ -306,6 +312,7 @@ void Device::submit_kernel(const Work& work, const Memory& memory, hipStream_t t
 }
 
 void Device::submit_copy(const Work& work, const Memory& memory, hipStream_t s) {
+  if (of_array(work, memory)) return submit_array_copy(work, memory, s);
   uint8_t* to = side_address(work.to, memory);
   uint8_t* from = side_address(work.from, memory);
   const hipMemcpyKind kind = direction(work, memory);
@@ -363,6 +370,7 @@ void Device::submit_copy(const Work& work, const Memory& memory, hipStream_t s) 
       block = parameters_3d(work, memory);
       HIP(hipMemcpy3D(&block));
       return;
+    default: return;
     case CopyApi::kSymbol:
       if (to_symbol)
         HIP(hipMemcpyToSymbol(symbol, from, width, offset, kind));
@@ -457,7 +465,10 @@ void Device::add_node(int number, const Work& work, const Memory& memory,
       break;
     }
     case WorkKind::kCopy:
-      if (static_cast<CopyApi>(work.api) == CopyApi::k3D) {
+      if (of_array(work, memory)) {
+        const hipMemcpy3DParms block = array_parameters(work, memory);
+        HIP(hipGraphAddMemcpyNode(&node, graph.graph, before, count, &block));
+      } else if (static_cast<CopyApi>(work.api) == CopyApi::k3D) {
         const hipMemcpy3DParms block = parameters_3d(work, memory);
         HIP(hipGraphAddMemcpyNode(&node, graph.graph, before, count, &block));
       } else {
@@ -572,7 +583,10 @@ void Device::destroy_exec(int exec) { HIP(hipGraphExecDestroy(execs_[static_cast
 std::string Device::compare(const Region& region, const Memory& memory) {
   if (dry_) return "";
   std::vector<uint8_t> bytes(region.size);
-  if (region.on_host())
+  if (region.kind == Kind::kTexture || region.kind == Kind::kSurface) return "";
+  if (region.kind == Kind::kArray)
+    bytes = array_bytes(region);
+  else if (region.on_host())
     std::memcpy(bytes.data(), region.host, region.size);
   else
     check(hipMemcpy(bytes.data(), region.device, region.size, hipMemcpyDeviceToHost), "hipMemcpy");

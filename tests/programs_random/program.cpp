@@ -10,6 +10,8 @@ namespace random_programs {
 Program::Program(const Options& options)
     : options_(options), device_(options.list, options.code_object) {
   slots_.fill(-1);
+  array_slots_.fill(-1);
+  object_slots_.fill(-1);
   order_.streams.resize(2);
   streams_[0] = {true, kNullStream};
   streams_[kOwnStream] = {on(Feature::per_thread), kOwnStream};
@@ -244,7 +246,8 @@ uint64_t Program::run() {
   if (options_.names && first < options_.size && last >= options_.size) gfxgraph_range_end("cut");
   const uint64_t hash = finish();
   for (int i = 0; i < memory_.count() && !options_.dump.empty(); ++i) {
-    if (memory_.at(i).live && memory_.at(i).kind != Kind::kPageable) dump(memory_.at(i));
+    if (memory_.at(i).live && memory_.at(i).kind != Kind::kPageable && !memory_.at(i).is_image())
+      dump(memory_.at(i));
   }
   return hash;
 }
@@ -253,7 +256,8 @@ uint64_t Program::run() {
 void Program::name_memory() {
   for (; named_ < memory_.count(); ++named_) {
     const Region& region = memory_.at(named_);
-    if (device_.dry() || !region.live || region.kind == Kind::kPageable) continue;
+    if (device_.dry() || !region.live || region.kind == Kind::kPageable || region.is_image())
+      continue;
     if (region.kind == Kind::kGlobal) continue;  // has one
     gfxgraph_name(region.on_host() ? region.host : region.device, text("r%d", named_).c_str());
   }

@@ -52,6 +52,8 @@ class Program {
   static constexpr int kSlots = 10;       // regions
   static constexpr int kStreamSlots = 6;  // the null stream, the thread's own, and created ones
   static constexpr int kEvents = 4;
+  static constexpr int kArrays = 5;
+  static constexpr int kObjects = 6;  // textures and surfaces
   static constexpr int kHost = -1;  // settle for the host, not for a stream
 
   struct Stream {
@@ -148,6 +150,19 @@ class Program {
   void add_globals(int module);
   void unload_module(Rng& rng);
 
+  // images
+  Region* pick_image(Rng& rng, Wanted wanted);
+  void define_array(Region& array, Rng& rng);
+  bool make_image_work(Rng& rng, Work& work, bool in_graph);
+  bool make_image_kernel(Rng& rng, Work& work, bool in_graph);
+  bool make_array_copy(Rng& rng, Work& work, bool in_graph);
+  void act_image(Rng& rng);
+  void act_array(Rng& rng, int slot);
+  void act_object(Rng& rng, int slot);
+  void act_handle(Rng& rng);
+  void free_array(int& place, Rng& rng);
+  void destroy_object(int& place, Rng& rng);
+
   // graphs
   void act_build(Rng& rng, int number);
   void act_capture(Rng& rng, int number);
@@ -201,7 +216,9 @@ class Program {
   int end_ = -1;      // device: written last by captured graphs
   std::vector<StepWork> steps_;
   std::vector<int> inputs_;  // regions that the host gives other bytes before each iteration
-  int source_ = -1;          // pageable: where these come from
+  int source_ = -1;          // pageable: where these come from, and what arrays begin with
+  std::array<int, kArrays> array_slots_;
+  std::array<int, kObjects> object_slots_;
 };
 
 }  // namespace random_programs
