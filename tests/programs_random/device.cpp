@@ -112,7 +112,8 @@ void Device::allocate(Region& region, uint32_t variant) {
       return;
     case Kind::kPinned:
       HIP(hipHostMalloc(&pointer, region.size,
-                        variant % 2 == 0 ? hipHostMallocDefault : hipHostMallocMapped));
+                        (variant % 2 == 0 ? hipHostMallocDefault : hipHostMallocMapped) |
+                            (devices_ > 1 ? hipHostMallocPortable : 0)));
       region.host = static_cast<uint8_t*>(pointer);
       HIP(hipHostGetDevicePointer(&pointer, pointer, 0));
       region.device = static_cast<uint8_t*>(pointer);
@@ -120,7 +121,8 @@ void Device::allocate(Region& region, uint32_t variant) {
     case Kind::kRegistered:
       region.host =
           static_cast<uint8_t*>(std::aligned_alloc(4096, (region.size + 4095) / 4096 * 4096));
-      HIP(hipHostRegister(region.host, region.size, hipHostRegisterDefault));
+      HIP(hipHostRegister(region.host, region.size,
+                          devices_ > 1 ? hipHostRegisterPortable : hipHostRegisterDefault));
       HIP(hipHostGetDevicePointer(&pointer, region.host, 0));
       region.device = static_cast<uint8_t*>(pointer);
       return;
@@ -162,10 +164,10 @@ void Device::find_global(Region& region) {
   if (region.module < 0) {
     HIP(hipGetSymbolAddress(&pointer, global_symbol(static_cast<Global>(symbol))));
     // Left behind by another program of this process.
-    static bool used[static_cast<size_t>(Global::count)];
-    if (used[symbol])
-      HIP(hipMemcpy(pointer, region.bytes.data(), region.size, hipMemcpyHostToDevice));
-    used[symbol] = true;
+    static bool used[kMostDevices][static_cast<size_t>(Global::count)];
+    bool& before = used[region.on][symbol];
+    if (before) HIP(hipMemcpy(pointer, region.bytes.data(), region.size, hipMemcpyHostToDevice));
+    before = true;
   } else {
     size_t bytes = 0;
     HIP(hipModuleGetGlobal(&pointer, &bytes, modules_[static_cast<size_t>(region.module)],
@@ -173,6 +175,31 @@ void Device::find_global(Region& region) {
     if (bytes != region.size) throw Failure(text("%s has %zu bytes", kGlobalNames[symbol], bytes));
   }
   region.device = static_cast<uint8_t*>(pointer);
+}
+
+int Device::open_devices(int wanted) {
+  devices_ = wanted;
+  if (dry_) return wanted;
+  int count = 0;
+  HIP(hipGetDeviceCount(&count));
+  if (count < wanted) throw Failure(text("%d devices, not %d", count, wanted));
+  static bool open = false;
+  for (int device = 0; device < count && !open; ++device) {
+    HIP(hipSetDevice(device));
+    for (int other = 0; other < count; ++other) {
+      if (other != device) HIP(hipDeviceEnablePeerAccess(other, 0));
+    }
+  }
+  open = true;
+  HIP(hipSetDevice(0));
+  return wanted;
+}
+
+void Device::set_device(int device) { HIP(hipSetDevice(device)); }
+
+void Device::add_null_stream(int number) {
+  grow(streams_, number);
+  streams_[static_cast<size_t>(number)] = nullptr;
 }
 
 void Device::create_stream(int number, StreamFlags flags) {
@@ -311,6 +338,22 @@ void Device::submit_kernel(const Work& work, const Memory& memory, hipStream_t t
   }
 }
 
+void Device::submit_list(const std::vector<Work>& works, const Memory& memory,
+                         const std::vector<int>& streams, unsigned flags) {
+  if (dry_) return;
+  std::vector<Arguments> arguments(works.size());
+  std::vector<hipLaunchParams> list(works.size());
+  for (size_t i = 0; i < works.size(); ++i) {
+    pack_arguments(works[i], memory, arguments[i]);
+    list[i].func = const_cast<void*>(kernel_function(works[i].kernel));
+    list[i].gridDim = dim3(grid_of(works[i]));
+    list[i].blockDim = dim3(works[i].block);
+    list[i].args = arguments[i].pointers.data();
+    list[i].stream = stream(streams[i]);
+  }
+  HIP(hipExtLaunchMultiKernelMultiDevice(list.data(), static_cast<int>(list.size()), flags));
+}
+
 void Device::submit_copy(const Work& work, const Memory& memory, hipStream_t s) {
   if (of_array(work, memory)) return submit_array_copy(work, memory, s);
   uint8_t* to = side_address(work.to, memory);
@@ -340,6 +383,10 @@ void Device::submit_copy(const Work& work, const Memory& memory, hipStream_t s) 
       else
         HIP(hipMemcpyDtoDAsync(to, from, width, s));
       return;
+    case CopyApi::kPeerAsync:
+      HIP(hipMemcpyPeerAsync(to, target.on, from, source.on, width, s));
+      return;
+    case CopyApi::kPeer: HIP(hipMemcpyPeer(to, target.on, from, source.on, width)); return;
     case CopyApi::kWithStream: HIP(hipMemcpyWithStream(to, from, width, kind, s)); return;
     case CopyApi::k2DAsync:
       HIP(hipMemcpy2DAsync(to, to_pitch, from, from_pitch, width, work.shape.height, kind, s));

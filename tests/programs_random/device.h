@@ -28,6 +28,7 @@ enum class CopyApi : uint32_t {
   k2DAsync,
   k3DAsync,
   kSymbolAsync,
+  kPeerAsync,
   kArray2DAsync,
   kArray3DAsync,
   kArray3DAtAsync,
@@ -37,6 +38,7 @@ enum class CopyApi : uint32_t {
   k2D,
   k3D,
   kSymbol,
+  kPeer,
   kArray2D,
   kArray3D,
   kArray3DAt,
@@ -79,6 +81,8 @@ struct HostCall {
   std::atomic<bool> done = false;
 };
 
+constexpr int kMostDevices = 3;
+
 enum class Waiting { kSynchronize, kQuery };
 
 class Device {
@@ -93,6 +97,14 @@ class Device {
   // device_images.cpp: of textures and surfaces; and of arrays.
   void create_object(Region& object, const Memory& memory);
   void destroy_image(Region& image);
+
+  // How many devices there are of `wanted`, which may access each other's memory.
+  int open_devices(int wanted);
+  void set_device(int device);
+  void add_null_stream(int stream);
+  // One kernel for each stream, by one call.
+  void submit_list(const std::vector<Work>& works, const Memory& memory,
+                   const std::vector<int>& streams, unsigned flags);
 
   enum class StreamFlags { kBlocking, kNonBlocking, kPriority };
   // Streams 0 and 1 are the null stream and the thread's own.
@@ -148,6 +160,7 @@ class Device {
   hipFunction_t function(const Work& work);
 
   bool dry_;
+  int devices_ = 1;
   std::string code_object_;
   std::vector<char> code_;
   std::vector<hipStream_t> streams_ = {nullptr, hipStreamPerThread};

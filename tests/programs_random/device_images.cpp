@@ -139,7 +139,8 @@ hipMemcpy3DParms array_parameters(const Work& work, const Memory& memory) {
   const auto api = static_cast<CopyApi>(work.api);
   const bool as_position = api == CopyApi::kArray3DAt || api == CopyApi::kArray3DAtAsync;
   hipMemcpy3DParms copy = {};
-  const auto side = [&](const Side& of, hipArray_t& array, hipPos& position, hipPitchedPtr& memory_side) {
+  const auto side = [&](const Side& of, hipArray_t& array, hipPos& position,
+                        hipPitchedPtr& memory_side) {
     const Region& region = memory.at(of.ref.region);
     if (region.kind == Kind::kArray) {
       const Position at = position_in(region, of.ref.offset);
@@ -208,9 +209,8 @@ void Device::submit_array_copy(const Work& work, const Memory& memory, hipStream
       copy.WidthInBytes = width;
       copy.Height = height;
       const Position to = to_array ? at : Position{};
-      const Position from = source.kind == Kind::kArray
-                                ? position_in(source, work.from.ref.offset)
-                                : Position{};
+      const Position from =
+          source.kind == Kind::kArray ? position_in(source, work.from.ref.offset) : Position{};
       copy.dstXInBytes = to.x;
       copy.dstY = to.y;
       copy.srcXInBytes = from.x;

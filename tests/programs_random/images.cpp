@@ -32,9 +32,7 @@ ImageShape shape_of(const Texels& texels) {
 
 Dimension dimension_of(const Texels& array) {
   if (array.layered) return Dimension::k2DLayers;
-  return array.size[2] != 0   ? Dimension::k3D
-         : array.size[1] != 0 ? Dimension::k2D
-                              : Dimension::k1D;
+  return array.size[2] != 0 ? Dimension::k3D : array.size[1] != 0 ? Dimension::k2D : Dimension::k1D;
 }
 
 bool is_array(const Region& region) { return region.kind == Kind::kArray; }
@@ -94,6 +92,7 @@ void Program::act_array(Rng& rng, int slot) {
   texels.layered = form >= 8;
   Region& array = memory_.add(Kind::kArray, texels.bytes());
   array.texels = texels;
+  array.on = current_;
   place = array.id;
   say("create " + ref_text(memory_, {array.id, 0}) + ", " + texels_text(texels));
   device_.allocate(array, rng.word());
@@ -175,10 +174,11 @@ void Program::act_object(Rng& rng, int slot) {
   // docs/runtime-quirks.md, kTextureFreesItsArray
   object.left_alone = array && !surface && (texels.how & kFraction) == 0;
   place = object.id;
+  object.on = memory_.at(shows.region).on;
+  use_device(object.on);
   say("create " + ref_text(memory_, {object.id, 0}) +
       text(" at %llu pitch %llu, how %u mode %u, ", static_cast<unsigned long long>(shows.offset),
-           static_cast<unsigned long long>(pitch), texels.how,
-           static_cast<unsigned>(texels.mode)) +
+           static_cast<unsigned long long>(pitch), texels.how, static_cast<unsigned>(texels.mode)) +
       texels_text(texels));
   device_.create_object(object, memory_);
 }
@@ -197,8 +197,7 @@ void Program::act_handle(Rng& rng) {
   settle(kHost, {{to.region, to.offset, to.offset + 8, true}}, rng);
   say("host writes " + ref_text(memory_, {texture->id, 0}) + " to " + ref_text(memory_, to));
   memory_.set_pointer(to, {texture->id, 0});
-  if (!device_.dry())
-    std::memcpy(memory_.at(to.region).host + to.offset, memory_.bytes(to), 8);
+  if (!device_.dry()) std::memcpy(memory_.at(to.region).host + to.offset, memory_.bytes(to), 8);
   if (table->on_host()) return;
   Work copy;
   copy.kind = WorkKind::kCopy;
@@ -318,7 +317,7 @@ bool Program::make_array_copy(Rng& rng, Work& work, bool in_graph) {
     part[axis] = whole ? size[axis] : rng.between(1, size[axis] - at[axis]);
   }
   work.shape = {uint64_t{part[0]} * texels.texel_bytes(), part[1], part[2]};
-  const auto in = [&](const Region& region, const uint32_t (&place)[3]) {
+  const auto in = [&](const Region& region, const uint32_t(&place)[3]) {
     const uint64_t row = region.texels.row_bytes();
     const uint64_t slice = row * region.texels.rows();
     return Side{{region.id, place[2] * slice + place[1] * row +
@@ -335,7 +334,7 @@ bool Program::make_array_copy(Rng& rng, Work& work, bool in_graph) {
       const Region& found = memory_.at((start + i) % memory_.count());
       if (!found.live || !is_array(found) || found.id == array->id) continue;
       const Texels& its = found.texels;
-      const bool alike = its.bits == texels.bits && its.components == texels.components &&
+      const bool alike = found.on == array->on && its.bits == texels.bits && its.components == texels.components &&
                          its.kind == texels.kind && its.layered == texels.layered &&
                          (its.size[2] == 0) == (texels.size[2] == 0) &&
                          (its.size[1] == 0) == (texels.size[1] == 0);
@@ -355,15 +354,15 @@ bool Program::make_array_copy(Rng& rng, Work& work, bool in_graph) {
                                          CopyApi::kArrayParam2D, CopyApi::kArrayParam2DAsync};
     api = kForms[rng.below(flat ? 4 : 2)];
   } else {
-    Region* memory = pick_region(
-        rng, [](const Region& region) { return region.kind != Kind::kGlobal; }, 64);
+    Region* memory =
+        pick_region(rng, [](const Region& region) { return region.kind != Kind::kGlobal; }, 64);
     if (memory == nullptr) return false;
     if (in_graph && !on(Feature::graph_host_copies) && host_side(memory->kind)) return false;
-    static constexpr CopyApi kForms[] = {
-        CopyApi::kArray2D,      CopyApi::kArray2DAsync,      CopyApi::kArray3D,
-        CopyApi::kArray3DAsync, CopyApi::kArrayParam2D,      CopyApi::kArrayParam2DAsync,
-        CopyApi::kArray3DAt,    CopyApi::kArray3DAtAsync,    CopyApi::kArrayWhole,
-        CopyApi::kArrayRow};
+    static constexpr CopyApi kForms[] = {CopyApi::kArray2D,      CopyApi::kArray2DAsync,
+                                         CopyApi::kArray3D,      CopyApi::kArray3DAsync,
+                                         CopyApi::kArrayParam2D, CopyApi::kArrayParam2DAsync,
+                                         CopyApi::kArray3DAt,    CopyApi::kArray3DAtAsync,
+                                         CopyApi::kArrayWhole,   CopyApi::kArrayRow};
     static constexpr CopyApi kDeep[] = {CopyApi::kArray3D, CopyApi::kArray3DAsync,
                                         CopyApi::kArray3DAt, CopyApi::kArray3DAtAsync};
     api = flat ? kForms[rng.below(std::size(kForms))] : kDeep[rng.below(4)];

@@ -75,6 +75,7 @@ struct Region {
   uint8_t* device = nullptr;  // where kernels see it; null: not at all
   uint8_t* host = nullptr;    // where the host sees it; null: not at all
   int symbol = -1;            // a global's number in globals.inc
+  int on = 0;                 // the device that was current when it was made
   int module = -1;            // the loaded module that owns the global; -1: the program
   // An array's bytes are its texels, row by row. A texture or surface has one byte, which kernels
   // read that use it, and shows an array or memory.

@@ -252,8 +252,11 @@ bool Program::make_copy(Rng& rng, Work& work, bool in_graph) {
                          : from->kind == Kind::kGlobal ? from
                                                        : nullptr;
   const bool both = to->kind == Kind::kGlobal && from->kind == Kind::kGlobal;
+  if (both && to->on != from->on) return false;
   if (symbol != nullptr && symbol->module < 0 && !both && rng.chance(60))
     api = rng.chance(50) ? CopyApi::kSymbol : CopyApi::kSymbolAsync;
+  if (devices_ > 1 && to->kind == Kind::kDevice && from->kind == Kind::kDevice && rng.chance(40))
+    api = rng.chance(50) ? CopyApi::kPeer : CopyApi::kPeerAsync;
   if (in_graph) api = CopyApi::kAsync;
   work.api = static_cast<uint32_t>(api);
   return true;
@@ -320,7 +323,7 @@ bool Program::make_work(Rng& rng, Work& work, bool in_graph) {
   } else if (in_graph ? on(Feature::host_nodes) : on(Feature::callbacks)) {
     made = make_host_work(rng, work);
   }
-  if (!made) return false;
+  if (!made || (in_graph && required_device(work) > 0)) return false;
   const Accesses accesses = static_accesses(work, memory_);
   for (size_t i = 0; i < accesses.size(); ++i) {
     for (size_t j = 0; j < accesses.size(); ++j) {

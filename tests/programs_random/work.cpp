@@ -13,11 +13,12 @@ constexpr const char* kKernelNames[] = {
 };
 
 // The regions that are a code object's variables, in the order of globals.inc.
-std::vector<const Region*> globals_of(const Memory& memory, int module) {
+std::vector<const Region*> globals_of(const Memory& memory, const Work& work) {
   std::vector<const Region*> found(static_cast<size_t>(Global::count), nullptr);
   for (int i = 0; i < memory.count(); ++i) {
     const Region& region = memory.at(i);
-    if (region.kind == Kind::kGlobal && region.module == module && region.live)
+    if (region.kind == Kind::kGlobal && region.module == work.module && region.on == work.device &&
+        region.live)
       found[static_cast<size_t>(region.symbol)] = &region;
   }
   return found;
@@ -69,7 +70,7 @@ void kernel_accesses(const Work& work, const Memory& memory, Accesses& list) {
       break;
     case Kernel::read_globals: words(list, d, work.n, true); [[fallthrough]];
     case Kernel::write_globals:
-      for (const Region* region : globals_of(memory, work.module)) {
+      for (const Region* region : globals_of(memory, work)) {
         if (region != nullptr)
           list.push_back({region->id, 0, region->size, work.kernel == Kernel::write_globals});
       }
@@ -162,7 +163,7 @@ void store(uint8_t* bytes, uint64_t index, T value) {
 
 void apply_globals(const Work& work, Memory& memory, uint32_t a) {
   std::vector<uint8_t*> g;
-  for (const Region* region : globals_of(memory, work.module))
+  for (const Region* region : globals_of(memory, work))
     g.push_back(memory.bytes({region->id, 0}));
   if (work.kernel == Kernel::read_globals) {
     uint8_t* d = memory.bytes(work.refs[0]);
@@ -427,6 +428,7 @@ std::string ref_text(const Memory& memory, const Ref& ref) {
     name += text("(of %s%d)", kind_name(memory.at(region.shows.region).kind), region.shows.region);
   if (region.kind == Kind::kGlobal)
     name += text("(module %d symbol %d)", region.module, region.symbol);
+  if (region.on != 0) name += text("@%d", region.on);
   return ref.offset == 0 ? name : name + text("+%llu", static_cast<unsigned long long>(ref.offset));
 }
 

@@ -32,6 +32,7 @@ struct Work {
 
   Kernel kernel = Kernel::fill;
   int module = -1;     // -1: linked code
+  int device = 0;      // that runs it
   bool extra = false;  // a module's launch: arguments as one block
   std::array<Ref, 3> refs = {};
   uint32_t n = 0;  // elements, entries, words, ...

@@ -38,8 +38,7 @@ void part_accesses(const Work& work, const Memory& memory, bool write, Accesses&
   for (uint32_t z = 0; z < shape.part[2]; ++z) {
     for (uint32_t y = 0; y < shape.part[1]; ++y) {
       const uint64_t at = shown.place(shape.at[0], shape.at[1] + y, shape.at[2] + z);
-      list.push_back(
-          {shown.region.id, at, at + shape.part[0] * shown.texels.texel_bytes(), write});
+      list.push_back({shown.region.id, at, at + shape.part[0] * shown.texels.texel_bytes(), write});
     }
   }
 }
@@ -94,7 +93,7 @@ int64_t folded(int64_t at, int64_t size, AddressMode mode, bool normalized) {
 uint32_t read_point(const Shown& shown, const ImageShape& shape, bool surface, uint32_t i,
                     uint32_t a, uint32_t component) {
   const bool layers = shape.dimension == Dimension::k2DLayers;
-  const uint32_t axes = shape.dimension == Dimension::k3D           ? 3
+  const uint32_t axes = shape.dimension == Dimension::k3D             ? 3
                         : shape.dimension == Dimension::k2D || layers ? 2
                                                                       : 1;
   int64_t at[3] = {0, 0, 0};
@@ -104,8 +103,8 @@ uint32_t read_point(const Shown& shown, const ImageShape& shape, bool surface, u
     const bool inside = at[axis] >= 0 && at[axis] < shape.size[axis];
     if (plain ? !inside : false) return 0;
     if (!plain) {
-      at[axis] = folded(at[axis], shape.size[axis], shown.texels.mode,
-                        (shape.how & kNormalized) != 0);
+      at[axis] =
+          folded(at[axis], shape.size[axis], shown.texels.mode, (shape.how & kNormalized) != 0);
     }
     if (at[axis] < 0) return 0;
   }
@@ -167,9 +166,9 @@ void apply_image_kernel(const Work& work, Memory& memory, const Region& object) 
   Region& array = memory.at(shown.region.id);
   const uint32_t bytes = shape.bits / 8;
   for (uint32_t i = 0; i < work.n; ++i) {
-    const uint64_t at =
-        shown.place(shape.at[0] + i % shape.part[0], shape.at[1] + i / shape.part[0] % shape.part[1],
-                    shape.at[2] + i / shape.part[0] / shape.part[1]);
+    const uint64_t at = shown.place(shape.at[0] + i % shape.part[0],
+                                    shape.at[1] + i / shape.part[0] % shape.part[1],
+                                    shape.at[2] + i / shape.part[0] / shape.part[1]);
     for (uint32_t c = 0; c < shape.components; ++c) {
       const uint32_t before =
           work.kernel == Kernel::surface_update ? load_component(shown, at, c) : 0;
