@@ -66,7 +66,7 @@ hip::Memcpy3dParams PreparedCopy::parameters() const {
 hip::Memcpy3dParams PreparedCopy::parameters(const HipTable& hip) const noexcept {
   hip::Memcpy3dParams result = parameters();
   if (!in_array() || hip.hipMemGetAddressRange == nullptr) return result;
-  const auto split = [&](hip::PitchedPointer& memory, hip::Position& position) {
+  const auto split = [&](hip::PitchedPointer& memory, hip::Position& position, uint64_t offset) {
     void* base = nullptr;
     size_t size = 0;
     if (memory.pointer == nullptr) return;
@@ -74,12 +74,14 @@ hip::Memcpy3dParams PreparedCopy::parameters(const HipTable& hip) const noexcept
       hip.hipGetLastError();  // memory that HIP does not know
       return;
     }
+    // Of registered memory HIP 5.2.3 gives no base.
+    if (base == nullptr) base = static_cast<uint8_t*>(memory.pointer) - offset;
     position.x =
         static_cast<size_t>(static_cast<uint8_t*>(memory.pointer) - static_cast<uint8_t*>(base));
     memory.pointer = base;
   };
-  split(result.source, result.source_position);
-  split(result.destination, result.destination_position);
+  split(result.source, result.source_position, source_offset);
+  split(result.destination, result.destination_position, destination_offset);
   return result;
 }
 
@@ -254,7 +256,23 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation) 
   copy.source_shape = array_of(recorded.source);
   if (copy.source_shape != nullptr) copy.source_array = memory().array(recorded.source.allocation);
   if (copy.shape == nullptr) copy.shape = copy.source_shape;
+  copy.destination_offset = recorded.destination.offset_bytes;
+  copy.source_offset = recorded.source.offset_bytes;
   operations_.back().streamed = copy.streamed != 0;
+  const auto apart = [&](const format::CopyEnd& end, const format::ArrayShape* shape) {
+    if (shape != nullptr || end.allocation == 0) return false;
+    return (copy.height * copy.depth > 1 && end.pitch_bytes != 0 &&
+            end.pitch_bytes != copy.width) ||
+           (copy.depth > 1 && end.slice_bytes != 0 && end.slice_bytes != copy.width * copy.height);
+  };
+  if (copy.in_array() && library().avoids(HipQuirk::kArrayCopyIgnoresPitch) &&
+      (apart(recorded.destination, array_of(recorded.destination)) ||
+       apart(recorded.source, copy.source_shape))) {
+    return fail(Status::kUnsupported,
+                fmt::format("{}: this HIP ignores the pitch of memory that is copied from or to "
+                            "an array; replay with HIP 5.7 or newer",
+                            program_->describe(index)));
+  }
   if (recorded.depth > 1 && packed != 0 &&
       (copy.destination_slice % copy.destination_pitch != 0 ||
        copy.source_slice % copy.source_pitch != 0)) {

@@ -77,6 +77,7 @@ struct PreparedCopy {
   void* source_array = nullptr;
   const format::ArrayShape* shape = nullptr;  // the destination's, or else the source's
   const format::ArrayShape* source_shape = nullptr;
+  uint64_t destination_offset = 0, source_offset = 0;  // in their buffers
   bool in_array() const { return shape != nullptr; }
   bool linear() const { return height == 1 && depth == 1 && !in_array(); }
   bool empty() const { return width == 0 || height == 0 || depth == 0; }

@@ -21,13 +21,13 @@ tl::unexpected<Error> lacks(const format::AllocationBegin& begin, const HipLibra
                                                 name_of(begin), library.path()));
 }
 
-// HIP 5.2.3 frees an array of integers with a texture that reads them as they are, and a second
-// such texture crashes it. These textures are left to the end of the process.
+// HIP 5.2.3 may free an array with a texture that reads its elements as they are, and a second such
+// texture crashes it. These textures are left to the end of the process.
 bool frees_its_array(const format::ImageObject& object, const format::ArrayShape* array,
                      const HipLibrary& library) {
   constexpr uint8_t kAsTheyAre = 0;  // hipReadModeElementType
-  return array != nullptr && array->format.kind != format::TexelKind::kFloat &&
-         object.read_mode == kAsTheyAre && library.avoids(HipQuirk::kIntegerTextureFreesItsArray);
+  return array != nullptr && object.read_mode == kAsTheyAre &&
+         library.avoids(HipQuirk::kTextureFreesItsArray);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ class DeviceWork : private Part {
   bool host_waits(const Work& work, const format::Copy& copy);
   std::optional<format::Copy> make_copy(const RawCopy& raw, format::StreamId stream, Work& work);
   // A copy between an array and memory, of which the runtime takes another part.
-  bool takes_other_bytes(const RawCopyEnd& memory, const char* call);
+  bool takes_other_bytes(const RawCopy& raw, const RawCopyEnd& memory, const char* call);
   bool carries_bytes(const Allocation& source, uint64_t offset, uint64_t size_bytes,
                      const format::CopyEnd& destination, const Work& work);
   bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes, Work& work,

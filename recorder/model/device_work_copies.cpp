@@ -117,17 +117,27 @@ bool DeviceWork::carries_bytes(const Allocation& source, uint64_t offset, uint64
   return false;
 }
 
-bool DeviceWork::takes_other_bytes(const RawCopyEnd& memory, const char* call) {
-  if (memory.pointer == 0 ||
-      !hip_quirk_seen(HipQuirk::kArrayCopyFromBeginning, facts_.runtime_version)) {
-    return false;
-  }
+bool DeviceWork::takes_other_bytes(const RawCopy& raw, const RawCopyEnd& memory, const char* call) {
+  if (memory.pointer == 0) return false;
   uint64_t offset = 0;
-  const Allocation* const found = allocations_.allocation_at(memory.pointer, offset);
-  if (found == nullptr || offset == 0) return false;
-  finding(
-      format::FindingKind::kIncomplete, call,
-      "between an array and the middle of a buffer: this runtime copies the buffer's beginning");
+  // Plain memory is copied as the call says.
+  if (allocations_.allocation_at(memory.pointer, offset) == nullptr) return false;
+  const auto seen = [&](HipQuirk quirk) { return hip_quirk_seen(quirk, facts_.runtime_version); };
+  const bool rows_apart = raw.height * raw.depth > 1 && memory.pitch_bytes != 0 &&
+                          memory.pitch_bytes != raw.width_bytes;
+  const bool slices_apart = raw.depth > 1 && memory.slice_bytes != 0 &&
+                            memory.slice_bytes != raw.width_bytes * raw.height;
+  const char* why = nullptr;
+  if (offset != 0 && seen(HipQuirk::kArrayCopyFromBeginning))
+    why = "between an array and the middle of a buffer: this runtime copies the buffer's beginning";
+  else if (memory.rows_bytes != 0 && seen(HipQuirk::kArrayCopyIgnoresRows))
+    why = "between an array and later rows of a buffer: this runtime copies the first rows";
+  else if ((rows_apart || slices_apart) && seen(HipQuirk::kArrayCopyIgnoresPitch))
+    why =
+        "between an array and rows of a buffer with bytes between them: this runtime ignores the "
+        "pitch";
+  if (why == nullptr) return false;
+  finding(format::FindingKind::kIncomplete, call, why);
   return true;
 }
 
@@ -142,7 +152,8 @@ std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::St
     work.host_waits = false;
     return std::nullopt;
   }
-  if (takes_other_bytes(raw.source, work.call) || takes_other_bytes(raw.destination, work.call))
+  if (takes_other_bytes(raw, raw.source, work.call) ||
+      takes_other_bytes(raw, raw.destination, work.call))
     return std::nullopt;
   const auto size = [&](const RawCopyEnd& end) { return copy_extent(raw, end); };
   if (!resolve_copy_end(raw.destination, raw.destination_side, size(raw.destination), work,

@@ -39,6 +39,7 @@ struct RawCopyEnd {
   // Memory that is copied to or from an array: the pointer that the call got, to which it added a
   // place; else 0.
   uint64_t pointer = 0;
+  uint64_t rows_bytes = 0;  // of this place: what its rows and slices make
 };
 
 // The kind that the call states for an end; kUnknown: look it up in the allocation map.

@@ -37,9 +37,12 @@ bool raw_end(const DriverEnd& given, const RawCopy& raw, RawCopyEnd& end, Memory
   end.pitch_bytes = given.pitch == 0 ? raw.width_bytes : given.pitch;
   end.slice_bytes = end.pitch_bytes * (given.height == 0 ? raw.height : given.height);
   const void* const memory = given.device != nullptr ? given.device : given.host;
-  if (given.other_array != nullptr) end.pointer = address_of(memory);
-  end.address =
-      address_of(memory) + given.z * end.slice_bytes + given.y * end.pitch_bytes + given.x;
+  const uint64_t rows_bytes = given.z * end.slice_bytes + given.y * end.pitch_bytes;
+  if (given.other_array != nullptr) {
+    end.pointer = address_of(memory);
+    end.rows_bytes = rows_bytes;
+  }
+  end.address = address_of(memory) + rows_bytes + given.x;
   return true;
 }
 
@@ -224,9 +227,12 @@ bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {
   const auto place = [&params](const hipPitchedPtr& base, const hipPos& at, RawCopyEnd& end) {
     end.pitch_bytes = base.pitch;
     end.slice_bytes = base.pitch * base.ysize;
-    if (params.srcArray != nullptr || params.dstArray != nullptr)
+    const uint64_t rows_bytes = at.z * end.slice_bytes + at.y * base.pitch;
+    if (params.srcArray != nullptr || params.dstArray != nullptr) {
       end.pointer = address_of(base.ptr);
-    end.address = address_of(base.ptr) + at.z * end.slice_bytes + at.y * base.pitch + at.x;
+      end.rows_bytes = rows_bytes;
+    }
+    end.address = address_of(base.ptr) + rows_bytes + at.x;
   };
   const auto place_in_array = [&](const hipArray* array, const hipPos& at, RawCopyEnd& end,
                                   MemorySide& side) {

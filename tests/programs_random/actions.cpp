@@ -1,22 +1,41 @@
 // The actions of a random program but graphs.
+#include <algorithm>
+
 #include "program.h"
 
 namespace random_programs {
 
-int Program::pick_stream(Rng& rng, bool created_only) {
-  const int start = static_cast<int>(rng.below(kStreamSlots));
-  for (int i = 0; i < kStreamSlots; ++i) {
-    const int slot = (start + i) % kStreamSlots;
-    if (streams_[slot].live && (!created_only || slot > 1)) return streams_[slot].number;
+int Program::pick_stream(Rng& rng, bool created_only, int device) {
+  const int slots = devices_ > 1 ? kAllStreams : kStreamSlots;
+  const int start = static_cast<int>(rng.below(static_cast<uint64_t>(slots)));
+  for (int i = 0; i < slots; ++i) {
+    const int slot = (start + i) % slots;
+    const bool created = slot > 1 && slot < kStreamSlots;
+    if (!streams_[slot].live || (created_only && !created)) continue;
+    if (device < 0 || device_of(streams_[slot].number) == device) return streams_[slot].number;
   }
-  return created_only ? -1 : kNullStream;
+  return created_only ? -1 : null_of(std::max(device, 0));
 }
 
 void Program::action(int number) {
   Rng rng(options_.seed, static_cast<uint64_t>(number));
+  if (number < 8 && devices_ > 1) use_device(number % devices_);
   if (number < 6) return act_allocate(rng, number);
   if (number < 8) return act_stream(rng, number - 4);
+  if (on(Feature::arrays)) {
+    Rng images(options_.seed, static_cast<uint64_t>(number), 1ull << 20);
+    if (number < 10) return act_array(images, number - 8);
+    if (number < 12) return act_object(images, number - 10);
+    if (images.chance(40)) return act_image(images);
+  }
+  if (devices_ > 1) {
+    Rng devices(options_.seed, static_cast<uint64_t>(number), 1ull << 21);
+    act_device(devices);
+    if (devices.chance(8)) return act_launch_list(devices);
+  }
   const uint32_t kind = rng.below(100);
+  // Graphs are the first device's.
+  if (kind >= 78) use_device(0);
   if (kind < 40) {
     Work work;
     if (make_work(rng, work, false)) issue(pick_stream(rng), work, rng);
@@ -73,6 +92,7 @@ void Program::act_allocate(Rng& rng, int slot) {
   Region& region = memory_.add(kind, size);
   say(text("allocate %s, %u bytes", ref_text(memory_, {region.id, 0}).c_str(),
            static_cast<unsigned>(size)));
+  region.on = current_;
   device_.allocate(region, rng.word());
   slots_[slot] = region.id;
 }
@@ -86,7 +106,7 @@ void Program::free_slot(int slot, Rng& rng) {
   if (!waits || rng.chance(50)) settle(kHost, {{region.id, 0, region.size, true}}, rng);
   say("free " + ref_text(memory_, {region.id, 0}));
   device_.release(region);
-  if (waits) order_.host_knows_all();
+  if (waits) order_.host_knows_device(region.on);
   region.live = false;
 }
 
@@ -113,6 +133,7 @@ void Program::act_stream(Rng& rng, int slot) {
   stream = {true, static_cast<int>(order_.streams.size())};
   order_.streams.emplace_back();
   order_.streams.back().blocking = flags != Device::StreamFlags::kNonBlocking;
+  order_.streams.back().device = current_;
   say(text("create %s%s", stream_name(stream.number).c_str(),
            flags == Device::StreamFlags::kBlocking   ? ""
            : flags == Device::StreamFlags::kPriority ? ", priority"
@@ -126,6 +147,7 @@ void Program::act_event(Rng& rng) {
   if (what < 2) return record_event(event, pick_stream(rng));
   if (what == 2 && events_[event].recorded) {
     const int stream = pick_stream(rng);
+    enter(stream);
     say(text("%s waits for event %d", stream_name(stream).c_str(), event));
     device_.stream_wait(stream, event);
     return order_.streams[stream].waits.merge(events_[event].snapshot);
@@ -163,7 +185,12 @@ void Program::act_host_read(Rng& rng) {
 }
 
 void Program::act_wait(Rng& rng) {
-  if (rng.chance(40)) return sync_device();
+  if (rng.chance(40)) {
+    if (devices_ == 1) return sync_device();
+    say("hipDeviceSynchronize");
+    device_.wait_device();
+    return order_.host_knows_device(current_);
+  }
   sync_stream(pick_stream(rng),
               on(Feature::queries) && rng.chance(50) ? Waiting::kQuery : Waiting::kSynchronize);
 }
@@ -182,6 +209,7 @@ void Program::add_globals(int module) {
     Region& region = memory_.add(Kind::kGlobal, kRows[symbol].size);
     region.symbol = static_cast<int>(symbol);
     region.module = module;
+    region.on = current_;
     region.bytes.assign(region.size, kRows[symbol].initial);
     region.defined.assign(region.size, 1);
     device_.find_global(region);
@@ -208,6 +236,7 @@ void Program::act_module(Rng& rng) {
   if (!on(Feature::modules)) return;
   if (module_ >= 0) return unload_module(rng);
   module_ = device_.load_module();
+  module_device_ = current_;
   say(text("load module %d", module_));
   if (on(Feature::globals)) add_globals(module_);
 }

@@ -35,18 +35,6 @@ void run_host_call(void* data) {
 
 void run_callback(hipStream_t, hipError_t, void* data) { run_host_call(data); }
 
-uint8_t* side_address(const Side& side, const Memory& memory) {
-  const Region& region = memory.at(side.ref.region);
-  return (host_side(region.kind) ? region.host : region.device) + side.ref.offset;
-}
-
-hipMemcpyKind direction(const Work& work, const Memory& memory) {
-  const bool from_host = host_side(memory.at(work.from.ref.region).kind);
-  const bool to_host = host_side(memory.at(work.to.ref.region).kind);
-  if (from_host) return to_host ? hipMemcpyHostToHost : hipMemcpyHostToDevice;
-  return to_host ? hipMemcpyDeviceToHost : hipMemcpyDeviceToDevice;
-}
-
 hipPitchedPtr pitched(const Side& side, const Work& work, const Memory& memory) {
   const uint64_t pitch = side.pitch == 0 ? work.shape.width : side.pitch;
   const uint64_t rows = side.slice == 0 ? work.shape.height : side.slice / pitch;
@@ -74,6 +62,18 @@ hipMemsetParams memset_parameters(const Work& work, const Memory& memory) {
 }
 
 }  // namespace
+
+uint8_t* side_address(const Side& side, const Memory& memory) {
+  const Region& region = memory.at(side.ref.region);
+  return (host_side(region.kind) ? region.host : region.device) + side.ref.offset;
+}
+
+hipMemcpyKind direction(const Work& work, const Memory& memory) {
+  const bool from_host = host_side(memory.at(work.from.ref.region).kind);
+  const bool to_host = host_side(memory.at(work.to.ref.region).kind);
+  if (from_host) return to_host ? hipMemcpyHostToHost : hipMemcpyHostToDevice;
+  return to_host ? hipMemcpyDeviceToHost : hipMemcpyDeviceToDevice;
+}
 
 void check(hipError_t result, const char* call) {
   if (result != hipSuccess) throw Failure(text("%s: %s", call, hipGetErrorName(result)));
@@ -112,7 +112,8 @@ void Device::allocate(Region& region, uint32_t variant) {
       return;
     case Kind::kPinned:
       HIP(hipHostMalloc(&pointer, region.size,
-                        variant % 2 == 0 ? hipHostMallocDefault : hipHostMallocMapped));
+                        (variant % 2 == 0 ? hipHostMallocDefault : hipHostMallocMapped) |
+                            (devices_ > 1 ? hipHostMallocPortable : 0)));
       region.host = static_cast<uint8_t*>(pointer);
       HIP(hipHostGetDevicePointer(&pointer, pointer, 0));
       region.device = static_cast<uint8_t*>(pointer);
@@ -120,12 +121,16 @@ void Device::allocate(Region& region, uint32_t variant) {
     case Kind::kRegistered:
       region.host =
           static_cast<uint8_t*>(std::aligned_alloc(4096, (region.size + 4095) / 4096 * 4096));
-      HIP(hipHostRegister(region.host, region.size, hipHostRegisterDefault));
+      HIP(hipHostRegister(region.host, region.size,
+                          devices_ > 1 ? hipHostRegisterPortable : hipHostRegisterDefault));
       HIP(hipHostGetDevicePointer(&pointer, region.host, 0));
       region.device = static_cast<uint8_t*>(pointer);
       return;
     case Kind::kPageable: region.host = static_cast<uint8_t*>(std::malloc(region.size)); return;
     case Kind::kGlobal: return find_global(region);
+    case Kind::kArray: return create_array(region, variant);
+    case Kind::kTexture:
+    case Kind::kSurface: return;
   }
 }
 
@@ -141,6 +146,9 @@ void Device::release(Region& region) {
     case Kind::kPageable:
       if (!dry_) std::free(region.host);
       break;
+    case Kind::kArray:
+    case Kind::kTexture:
+    case Kind::kSurface: destroy_image(region); break;
     case Kind::kPool:
     case Kind::kGlobal: break;
   }
@@ -156,10 +164,10 @@ void Device::find_global(Region& region) {
   if (region.module < 0) {
     HIP(hipGetSymbolAddress(&pointer, global_symbol(static_cast<Global>(symbol))));
     // Left behind by another program of this process.
-    static bool used[static_cast<size_t>(Global::count)];
-    if (used[symbol])
-      HIP(hipMemcpy(pointer, region.bytes.data(), region.size, hipMemcpyHostToDevice));
-    used[symbol] = true;
+    static bool used[kMostDevices][static_cast<size_t>(Global::count)];
+    bool& before = used[region.on][symbol];
+    if (before) HIP(hipMemcpy(pointer, region.bytes.data(), region.size, hipMemcpyHostToDevice));
+    before = true;
   } else {
     size_t bytes = 0;
     HIP(hipModuleGetGlobal(&pointer, &bytes, modules_[static_cast<size_t>(region.module)],
@@ -167,6 +175,31 @@ void Device::find_global(Region& region) {
     if (bytes != region.size) throw Failure(text("%s has %zu bytes", kGlobalNames[symbol], bytes));
   }
   region.device = static_cast<uint8_t*>(pointer);
+}
+
+int Device::open_devices(int wanted) {
+  devices_ = wanted;
+  if (dry_) return wanted;
+  int count = 0;
+  HIP(hipGetDeviceCount(&count));
+  if (count < wanted) throw Failure(text("%d devices, not %d", count, wanted));
+  static bool open = false;
+  for (int device = 0; device < count && !open; ++device) {
+    HIP(hipSetDevice(device));
+    for (int other = 0; other < count; ++other) {
+      if (other != device) HIP(hipDeviceEnablePeerAccess(other, 0));
+    }
+  }
+  open = true;
+  HIP(hipSetDevice(0));
+  return wanted;
+}
+
+void Device::set_device(int device) { HIP(hipSetDevice(device)); }
+
+void Device::add_null_stream(int number) {
+  grow(streams_, number);
+  streams_[static_cast<size_t>(number)] = nullptr;
 }
 
 void Device::create_stream(int number, StreamFlags flags) {
@@ -305,7 +338,24 @@ void Device::submit_kernel(const Work& work, const Memory& memory, hipStream_t t
   }
 }
 
+void Device::submit_list(const std::vector<Work>& works, const Memory& memory,
+                         const std::vector<int>& streams, unsigned flags) {
+  if (dry_) return;
+  std::vector<Arguments> arguments(works.size());
+  std::vector<hipLaunchParams> list(works.size());
+  for (size_t i = 0; i < works.size(); ++i) {
+    pack_arguments(works[i], memory, arguments[i]);
+    list[i].func = const_cast<void*>(kernel_function(works[i].kernel));
+    list[i].gridDim = dim3(grid_of(works[i]));
+    list[i].blockDim = dim3(works[i].block);
+    list[i].args = arguments[i].pointers.data();
+    list[i].stream = stream(streams[i]);
+  }
+  HIP(hipExtLaunchMultiKernelMultiDevice(list.data(), static_cast<int>(list.size()), flags));
+}
+
 void Device::submit_copy(const Work& work, const Memory& memory, hipStream_t s) {
+  if (of_array(work, memory)) return submit_array_copy(work, memory, s);
   uint8_t* to = side_address(work.to, memory);
   uint8_t* from = side_address(work.from, memory);
   const hipMemcpyKind kind = direction(work, memory);
@@ -333,6 +383,10 @@ void Device::submit_copy(const Work& work, const Memory& memory, hipStream_t s) 
       else
         HIP(hipMemcpyDtoDAsync(to, from, width, s));
       return;
+    case CopyApi::kPeerAsync:
+      HIP(hipMemcpyPeerAsync(to, target.on, from, source.on, width, s));
+      return;
+    case CopyApi::kPeer: HIP(hipMemcpyPeer(to, target.on, from, source.on, width)); return;
     case CopyApi::kWithStream: HIP(hipMemcpyWithStream(to, from, width, kind, s)); return;
     case CopyApi::k2DAsync:
       HIP(hipMemcpy2DAsync(to, to_pitch, from, from_pitch, width, work.shape.height, kind, s));
@@ -363,6 +417,7 @@ void Device::submit_copy(const Work& work, const Memory& memory, hipStream_t s) 
       block = parameters_3d(work, memory);
       HIP(hipMemcpy3D(&block));
       return;
+    default: return;
     case CopyApi::kSymbol:
       if (to_symbol)
         HIP(hipMemcpyToSymbol(symbol, from, width, offset, kind));
@@ -457,7 +512,10 @@ void Device::add_node(int number, const Work& work, const Memory& memory,
       break;
     }
     case WorkKind::kCopy:
-      if (static_cast<CopyApi>(work.api) == CopyApi::k3D) {
+      if (of_array(work, memory)) {
+        const hipMemcpy3DParms block = array_parameters(work, memory);
+        HIP(hipGraphAddMemcpyNode(&node, graph.graph, before, count, &block));
+      } else if (static_cast<CopyApi>(work.api) == CopyApi::k3D) {
         const hipMemcpy3DParms block = parameters_3d(work, memory);
         HIP(hipGraphAddMemcpyNode(&node, graph.graph, before, count, &block));
       } else {
@@ -572,7 +630,10 @@ void Device::destroy_exec(int exec) { HIP(hipGraphExecDestroy(execs_[static_cast
 std::string Device::compare(const Region& region, const Memory& memory) {
   if (dry_) return "";
   std::vector<uint8_t> bytes(region.size);
-  if (region.on_host())
+  if (region.kind == Kind::kTexture || region.kind == Kind::kSurface) return "";
+  if (region.kind == Kind::kArray)
+    bytes = array_bytes(region);
+  else if (region.on_host())
     std::memcpy(bytes.data(), region.host, region.size);
   else
     check(hipMemcpy(bytes.data(), region.device, region.size, hipMemcpyDeviceToHost), "hipMemcpy");

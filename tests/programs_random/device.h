@@ -18,7 +18,8 @@ struct Failure : std::runtime_error {
 };
 void check(hipError_t result, const char* call);
 
-// The forms of a copy. From kSync on: on the null stream, and the call waits.
+// The forms of a copy. From kSync on: on the null stream, and the call waits. Array: a side is an
+// array; At: the place in memory is a position, not the pointer's.
 enum class CopyApi : uint32_t {
   kAsync,
   kAsyncDefault,
@@ -27,11 +28,23 @@ enum class CopyApi : uint32_t {
   k2DAsync,
   k3DAsync,
   kSymbolAsync,
+  kPeerAsync,
+  kArray2DAsync,
+  kArray3DAsync,
+  kArray3DAtAsync,
+  kArrayParam2DAsync,
   kSync,
   kTyped,
   k2D,
   k3D,
-  kSymbol
+  kSymbol,
+  kPeer,
+  kArray2D,
+  kArray3D,
+  kArray3DAt,
+  kArrayParam2D,
+  kArrayRow,
+  kArrayWhole
 };
 // The forms of a memset. From kSync on: on the null stream.
 enum class SetApi : uint32_t {
@@ -52,6 +65,10 @@ inline bool on_null_stream(const Work& work) {
   return (work.kind == WorkKind::kCopy && work.api >= static_cast<uint32_t>(CopyApi::kSync)) ||
          (work.kind == WorkKind::kSet && work.api >= static_cast<uint32_t>(SetApi::kSync));
 }
+bool of_array(const Work& work, const Memory& memory);
+hipMemcpyKind direction(const Work& work, const Memory& memory);
+uint8_t* side_address(const Side& side, const Memory& memory);
+hipMemcpy3DParms array_parameters(const Work& work, const Memory& memory);
 // How copies see a region: as the host's memory or the device's.
 bool host_side(Kind kind);
 
@@ -64,6 +81,8 @@ struct HostCall {
   std::atomic<bool> done = false;
 };
 
+constexpr int kMostDevices = 3;
+
 enum class Waiting { kSynchronize, kQuery };
 
 class Device {
@@ -74,6 +93,18 @@ class Device {
   void allocate(Region& region, uint32_t variant);
   void release(Region& region);
   void find_global(Region& region);
+
+  // device_images.cpp: of textures and surfaces; and of arrays.
+  void create_object(Region& object, const Memory& memory);
+  void destroy_image(Region& image);
+
+  // How many devices there are of `wanted`, which may access each other's memory.
+  int open_devices(int wanted);
+  void set_device(int device);
+  void add_null_stream(int stream);
+  // One kernel for each stream, by one call.
+  void submit_list(const std::vector<Work>& works, const Memory& memory,
+                   const std::vector<int>& streams, unsigned flags);
 
   enum class StreamFlags { kBlocking, kNonBlocking, kPriority };
   // Streams 0 and 1 are the null stream and the thread's own.
@@ -122,10 +153,14 @@ class Device {
   HostCall* host_call(const Work& work, const Memory& memory);
   void submit_kernel(const Work& work, const Memory& memory, hipStream_t stream);
   void submit_copy(const Work& work, const Memory& memory, hipStream_t stream);
+  void submit_array_copy(const Work& work, const Memory& memory, hipStream_t stream);
+  void create_array(Region& array, uint32_t variant);
+  std::vector<uint8_t> array_bytes(const Region& array);
   void submit_set(const Work& work, const Memory& memory, hipStream_t stream);
   hipFunction_t function(const Work& work);
 
   bool dry_;
+  int devices_ = 1;
   std::string code_object_;
   std::vector<char> code_;
   std::vector<hipStream_t> streams_ = {nullptr, hipStreamPerThread};

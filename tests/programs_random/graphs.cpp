@@ -157,6 +157,7 @@ int Program::make_graph(Rng& rng, int number, int depth) {
   if (depth != 0) join_ends(nodes);
   const int graph = static_cast<int>(graphs_.size());
   graphs_.push_back({true, false, false, std::move(nodes)});
+  use_device(0);
   device_.create_graph(graph);
   say(text("create graph %d", graph));
   for (const GraphNode& node : graphs_.back().nodes) {
@@ -171,7 +172,7 @@ int Program::make_graph(Rng& rng, int number, int depth) {
 }
 
 int Program::make_captured(Rng& rng, int number) {
-  const int origin = pick_stream(rng, true);
+  const int origin = pick_stream(rng, true, 0);
   if (origin < 0) return -1;
   std::vector<GraphNode> planned;
   const uint32_t count = rng.between(2, 7);
@@ -196,9 +197,11 @@ int Program::make_captured(Rng& rng, int number) {
   for (uint32_t fork = rng.below(3); fork > 0; --fork) {
     streams.push_back(static_cast<int>(order_.streams.size()));
     order_.streams.emplace_back();
+    use_device(0);
     say(text("create %s to fork into", stream_name(streams.back()).c_str()));
     device_.create_stream(streams.back(), Device::StreamFlags::kNonBlocking);
   }
+  use_device(0);
   say(text("begin capture on %s", stream_name(origin).c_str()));
   device_.begin_capture(origin);
   std::vector<std::vector<int>> last(
@@ -287,6 +290,7 @@ int Program::make_captured(Rng& rng, int number) {
 
 int Program::make_exec(int graph) {
   const int exec = static_cast<int>(execs_.size());
+  use_device(0);
   say(text("instantiate graph %d: executable %d", graph, exec));
   device_.instantiate(exec, graph);
   execs_.push_back({true, false, graph, graphs_[static_cast<size_t>(graph)].nodes, {}});
@@ -334,7 +338,7 @@ void Program::act_launch(Rng& rng) {
   if (exec == nullptr) return;
   const int number = static_cast<int>(exec - execs_.data());
   for (uint32_t times = rng.chance(25) ? 2 : 1; times > 0; --times) {
-    const int stream = pick_stream(rng);
+    const int stream = pick_stream(rng, false, 0);
     const std::vector<Flat> flat = flatten(exec->nodes);
     std::vector<Accesses> accesses;
     if (!check_flat(flat, accesses)) {
@@ -354,6 +358,7 @@ void Program::act_launch(Rng& rng) {
     for (int op = 0; op < order_.count(); ++op) {
       if (exec->work.has(op) && !order_.before(stream).has(op)) settle_once(stream, op, rng);
     }
+    use_device(0);
     say(text("launch executable %d on %s", number, stream_name(stream).c_str()));
     const OpSet before = order_.before(stream);
     device_.launch(number, stream);
@@ -430,6 +435,7 @@ void Program::act_exec_update(Rng& rng, int) {
   const int number = static_cast<int>(exec - execs_.data());
   const int graph = static_cast<int>(graphs_.size());
   graphs_.push_back({true, false, false, nodes});
+  use_device(0);
   device_.create_graph(graph);
   say(text("create graph %d like executable %d", graph, number));
   for (const GraphNode& node : nodes) {

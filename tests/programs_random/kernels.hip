@@ -1,6 +1,7 @@
 // The kernels of random programs: linked into the program, and as a code object (-DCODE_OBJECT) that it loads.
 #include <hip/hip_runtime.h>
 
+#include "images.h"
 #include "kernels.h"
 
 using namespace random_programs;
@@ -15,6 +16,68 @@ __device__ unsigned random_word[1] = {0x03030303};
 __device__ unsigned random_block[64];
 
 #define INDEX const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x
+
+__device__ float4 read_texture(hipTextureObject_t texture, const ImageShape& shape, uint32_t i, uint32_t a) {
+  const uint32_t quarter = quarter_at(i, a, shape.how);
+  int32_t texel[3];
+  float at[3];
+  for (uint32_t axis = 0; axis < 3; ++axis) {
+    texel[axis] = texel_at(i, a, axis, shape.size[axis]);
+    at[axis] = coordinate(texel[axis], quarter, shape.size[axis], shape.how);
+  }
+  // There is no layer outside.
+  const int layer = static_cast<int>(mix(a + i) % shape.size[2]);
+  switch (shape.dimension) {
+    case Dimension::kFetch: return tex1Dfetch<float4>(texture, texel[0]);
+    case Dimension::k1D: return tex1D<float4>(texture, at[0]);
+    case Dimension::k2D: return tex2D<float4>(texture, at[0], at[1]);
+    case Dimension::k3D: return tex3D<float4>(texture, at[0], at[1], at[2]);
+    case Dimension::k2DLayers: return tex2DLayered<float4>(texture, at[0], at[1], layer);
+  }
+  return {};
+}
+
+__device__ void put_components(uint32_t* d, uint32_t i, const ImageShape& shape, const float4& value) {
+  const float components[4] = {value.x, value.y, value.z, value.w};
+  for (uint32_t c = 0; c < shape.components; ++c) {
+    d[i * shape.components + c] = (shape.how & kFraction) != 0
+                                      ? static_cast<uint32_t>(static_cast<int32_t>(rintf(components[c] * most_of(shape))))
+                                      : plain_bits(shape, __float_as_uint(components[c]));
+  }
+}
+
+__device__ float4 read_surface(hipSurfaceObject_t surface, const ImageShape& shape, int x, int y, int z) {
+  const int bytes = x * static_cast<int>(shape.components * shape.bits / 8);
+  float4 value = {};
+  switch (shape.dimension) {
+    case Dimension::k1D: surf1Dread(&value, surface, bytes); break;
+    case Dimension::k3D: surf3Dread(&value, surface, bytes, y, z); break;
+    default: surf2Dread(&value, surface, bytes, y); break;
+  }
+  return value;
+}
+
+// Texel number i of the part, and what it held before it is added to what is stored.
+__device__ void store_texel(hipSurfaceObject_t surface, const ImageShape& shape, uint32_t i, uint32_t a, bool add) {
+  const int x = static_cast<int>(shape.at[0] + i % shape.part[0]);
+  const int y = static_cast<int>(shape.at[1] + i / shape.part[0] % shape.part[1]);
+  const int z = static_cast<int>(shape.at[2] + i / shape.part[0] / shape.part[1]);
+  const float4 old = add ? read_surface(surface, shape, x, y, z) : float4{};
+  const float before[4] = {old.x, old.y, old.z, old.w};
+  float stored[4];
+  for (uint32_t c = 0; c < 4; ++c) {
+    const uint32_t number = component_of(shape, mix(a + 4 * i + c) + __float_as_uint(before[c]));
+    const bool half = shape.kind == TexelKind::kFloat && shape.bits == 16;
+    stored[c] = half ? static_cast<float>(number) : __uint_as_float(number);
+  }
+  const float4 value(stored[0], stored[1], stored[2], stored[3]);
+  const int bytes = x * static_cast<int>(shape.components * shape.bits / 8);
+  switch (shape.dimension) {
+    case Dimension::k1D: surf1Dwrite(value, surface, bytes); break;
+    case Dimension::k3D: surf3Dwrite(value, surface, bytes, y, z); break;
+    default: surf2Dwrite(value, surface, bytes, y); break;
+  }
+}
 
 extern "C" {
 
@@ -104,6 +167,35 @@ __global__ void write_globals(uint32_t a, uint32_t spin) {
   }
   if (i < 13) random_odd[i] = static_cast<unsigned char>(b + i);
   if (i < 64) random_block[i] = mix(b + i);
+}
+
+__global__ void fetch(uint32_t* d, hipTextureObject_t texture, uint32_t n, uint32_t a, uint32_t spin, ImageShape shape) {
+  INDEX;
+  if (i < n) put_components(d, i, shape, read_texture(texture, shape, i, delay(a, spin)));
+}
+
+__global__ void fetch_table(uint32_t* d, const hipTextureObject_t* table, uint32_t n, uint32_t a, uint32_t spin,
+                            ImageShape shape) {
+  INDEX;
+  if (i < n) put_components(d, i, shape, read_texture(*table, shape, i, delay(a, spin)));
+}
+
+__global__ void surface_read(uint32_t* d, hipSurfaceObject_t surface, uint32_t n, uint32_t a, uint32_t spin,
+                             ImageShape shape) {
+  INDEX;
+  const uint32_t b = delay(a, spin);
+  const int x = texel_at(i, b, 0, shape.size[0]), y = texel_at(i, b, 1, shape.size[1]), z = texel_at(i, b, 2, shape.size[2]);
+  if (i < n) put_components(d, i, shape, read_surface(surface, shape, x, y, z));
+}
+
+__global__ void surface_write(hipSurfaceObject_t surface, uint32_t n, uint32_t a, uint32_t spin, ImageShape shape) {
+  INDEX;
+  if (i < n) store_texel(surface, shape, i, delay(a, spin), false);
+}
+
+__global__ void surface_update(hipSurfaceObject_t surface, uint32_t n, uint32_t a, uint32_t spin, ImageShape shape) {
+  INDEX;
+  if (i < n) store_texel(surface, shape, i, delay(a, spin), true);
 }
 
 }  // extern "C"

@@ -138,6 +138,9 @@ int run(int argc, char** argv) {
     else if (word != "--features" || !choose(value, options.features))
       return usage();
   }
+  // Before HIP's first call, unless the environment has it.
+  if ((options.features >> static_cast<int>(Feature::devices) & 1) != 0)
+    setenv("GFXGRAPH_DEVICES", std::to_string(kMostDevices).c_str(), 0);
   int result = 0;
   for (; options.seed <= last && result == 0; ++options.seed) result = perform(options);
   return result;

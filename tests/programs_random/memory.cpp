@@ -11,6 +11,9 @@ const char* kind_name(Kind kind) {
     case Kind::kPageable: return "pageable";
     case Kind::kGlobal: return "global";
     case Kind::kPool: return "pool";
+    case Kind::kArray: return "array";
+    case Kind::kTexture: return "texture";
+    case Kind::kSurface: return "surface";
   }
   return "?";
 }
@@ -44,7 +47,7 @@ void Memory::written(int region, uint64_t begin, uint64_t end) {
 
 void Memory::set_pointer(const Ref& place, const Ref& target) {
   written(place.region, place.offset, place.offset + 8);
-  const uint64_t address = reinterpret_cast<uint64_t>(at(target.region).device) + target.offset;
+  const uint64_t address = at(target.region).address() + target.offset;
   std::memcpy(bytes(place), &address, 8);
   at(place.region).pointers[place.offset] = target;
 }

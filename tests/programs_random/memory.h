@@ -8,11 +8,23 @@
 #include <memory>
 #include <vector>
 
+#include "images.h"
 #include "order.h"
 
 namespace random_programs {
 
-enum class Kind { kDevice, kManaged, kPinned, kRegistered, kPageable, kGlobal, kPool };
+enum class Kind {
+  kDevice,
+  kManaged,
+  kPinned,
+  kRegistered,
+  kPageable,
+  kGlobal,
+  kPool,
+  kArray,
+  kTexture,
+  kSurface
+};
 const char* kind_name(Kind kind);
 
 // A place in a region.
@@ -36,6 +48,25 @@ struct Use {
   bool write = false;
 };
 
+// An array's shape, or that of what a texture or surface shows.
+struct Texels {
+  uint32_t size[3] = {1, 0, 0};  // 0: fewer dimensions
+  bool layered = false;
+  TexelKind kind = TexelKind::kUnsigned;
+  uint32_t bits = 8;
+  uint32_t components = 1;
+  // Of a texture, beside kNormalized, kLinear and kFraction:
+  Dimension dimension = Dimension::k2D;
+  uint32_t how = 0;
+  AddressMode mode = AddressMode::kClamp;
+
+  uint32_t texel_bytes() const { return components * bits / 8; }
+  uint32_t rows() const { return size[1] == 0 ? 1 : size[1]; }
+  uint32_t slices() const { return size[2] == 0 ? 1 : size[2]; }
+  uint64_t row_bytes() const { return uint64_t{size[0]} * texel_bytes(); }
+  uint64_t bytes() const { return row_bytes() * rows() * slices(); }
+};
+
 struct Region {
   int id = -1;
   Kind kind = Kind::kDevice;
@@ -44,12 +75,25 @@ struct Region {
   uint8_t* device = nullptr;  // where kernels see it; null: not at all
   uint8_t* host = nullptr;    // where the host sees it; null: not at all
   int symbol = -1;            // a global's number in globals.inc
+  int on = 0;                 // the device that was current when it was made
   int module = -1;            // the loaded module that owns the global; -1: the program
+  // An array's bytes are its texels, row by row. A texture or surface has one byte, which kernels
+  // read that use it, and shows an array or memory.
+  Texels texels;
+  Ref shows;
+  uint64_t pitch = 0;       // of a texture of memory
+  void* handle = nullptr;   // hipArray_t, hipTextureObject_t or hipSurfaceObject_t
+  bool left_alone = false;  // never destroyed
   std::vector<uint8_t> bytes;
   std::vector<uint8_t> defined;
   std::map<uint64_t, Ref> pointers;  // by offset: words that hold an address
   std::vector<Use> uses;
 
+  bool is_image() const {
+    return kind == Kind::kArray || kind == Kind::kTexture || kind == Kind::kSurface;
+  }
+  // What a kernel gets as an argument, or finds in memory.
+  uint64_t address() const { return reinterpret_cast<uint64_t>(is_image() ? handle : device); }
   bool on_device() const { return device != nullptr; }
   bool on_host() const { return host != nullptr; }
 };

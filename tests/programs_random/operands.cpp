@@ -27,6 +27,7 @@ Region* Program::pick_region(Rng& rng, Wanted wanted, uint64_t least, int other_
   for (int i = 0; i < memory_.count(); ++i) {
     Region& region = memory_.at((start + i) % memory_.count());
     const bool own = region.id == scratch_ || region.id == probe_ || region.id == end_;
+    if (region.is_image()) continue;
     if (region.kind == Kind::kGlobal && rng.chance(60)) continue;
     if (region.live && !own && region.id != other_than && region.size >= least && wanted(region))
       return &region;
@@ -44,6 +45,7 @@ Ref Program::pick_range(Rng& rng, const Region& region, uint64_t bytes, uint64_t
 // Gives bytes a value that have none.
 void Program::define(const Access& access, Rng& rng) {
   Region& region = memory_.at(access.region);
+  if (region.kind == Kind::kArray) return define_array(region, rng);
   Work work;
   work.to.ref = {region.id, 0};
   work.shape.width = region.size;
@@ -250,8 +252,11 @@ bool Program::make_copy(Rng& rng, Work& work, bool in_graph) {
                          : from->kind == Kind::kGlobal ? from
                                                        : nullptr;
   const bool both = to->kind == Kind::kGlobal && from->kind == Kind::kGlobal;
+  if (both && to->on != from->on) return false;
   if (symbol != nullptr && symbol->module < 0 && !both && rng.chance(60))
     api = rng.chance(50) ? CopyApi::kSymbol : CopyApi::kSymbolAsync;
+  if (devices_ > 1 && to->kind == Kind::kDevice && from->kind == Kind::kDevice && rng.chance(40))
+    api = rng.chance(50) ? CopyApi::kPeer : CopyApi::kPeerAsync;
   if (in_graph) api = CopyApi::kAsync;
   work.api = static_cast<uint32_t>(api);
   return true;
@@ -304,9 +309,12 @@ bool Program::make_host_work(Rng& rng, Work& work) {
 
 // Any work but child graphs.
 bool Program::make_work(Rng& rng, Work& work, bool in_graph) {
+  const bool image = on(Feature::arrays) && in_graph && rng.chance(30);
   const uint32_t kind = rng.below(100);
   bool made = false;
-  if (kind < 55) {
+  if (image) {
+    made = make_image_work(rng, work, in_graph);
+  } else if (kind < 55) {
     made = make_kernel(rng, work, in_graph);
   } else if (kind < 67) {
     made = make_set(rng, work, in_graph);
@@ -315,7 +323,7 @@ bool Program::make_work(Rng& rng, Work& work, bool in_graph) {
   } else if (in_graph ? on(Feature::host_nodes) : on(Feature::callbacks)) {
     made = make_host_work(rng, work);
   }
-  if (!made) return false;
+  if (!made || (in_graph && required_device(work) > 0)) return false;
   const Accesses accesses = static_accesses(work, memory_);
   for (size_t i = 0; i < accesses.size(); ++i) {
     for (size_t j = 0; j < accesses.size(); ++j) {

@@ -35,10 +35,13 @@ class OpSet {
 // A stream: its operations, and what its next operation waits for beyond them.
 struct StreamOrder {
   bool blocking = true;  // ordered with the null stream
+  bool null = false;     // is the null stream of its device
+  int device = 0;
   OpSet work;            // its operations, and all that was complete before the last of them began
   OpSet waits;           // hipStreamWaitEvent
 };
 
+// Of the first device.
 constexpr int kNullStream = 0;
 constexpr int kOwnStream = 1;  // hipStreamPerThread
 
@@ -53,12 +56,10 @@ class Order {
     OpSet set = host;
     set.merge(streams[stream].work);
     set.merge(streams[stream].waits);
-    if (stream == kNullStream) {
-      for (const StreamOrder& other : streams) {
-        if (other.blocking) set.merge(other.work);
-      }
-    } else if (streams[stream].blocking) {
-      set.merge(streams[kNullStream].work);
+    for (const StreamOrder& other : streams) {
+      if (other.device != streams[stream].device) continue;
+      if (streams[stream].null ? other.blocking : other.null && streams[stream].blocking)
+        set.merge(other.work);
     }
     return set;
   }
@@ -72,6 +73,13 @@ class Order {
   }
   int stream_of(int op) const { return op_streams_[static_cast<size_t>(op)]; }
   void host_knows_all() { host = OpSet::up_to(count_); }
+  void host_knows_device(int device) {
+    for (const StreamOrder& stream : streams) {
+      if (stream.device != device) continue;
+      host.merge(stream.work);
+      host.merge(stream.waits);
+    }
+  }
   int count() const { return count_; }
 
  private:

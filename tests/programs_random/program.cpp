@@ -10,7 +10,10 @@ namespace random_programs {
 Program::Program(const Options& options)
     : options_(options), device_(options.list, options.code_object) {
   slots_.fill(-1);
+  array_slots_.fill(-1);
+  object_slots_.fill(-1);
   order_.streams.resize(2);
+  order_.streams[kNullStream].null = true;
   streams_[0] = {true, kNullStream};
   streams_[kOwnStream] = {on(Feature::per_thread), kOwnStream};
 }
@@ -25,13 +28,17 @@ void Program::say(const std::string& line) {
 }
 
 std::string Program::stream_name(int number) const {
+  const bool other = device_of(number) != 0;
   return number == kNullStream  ? "null stream"
+         : order_.streams[static_cast<size_t>(number)].null
+             ? text("null stream of device %d", device_of(number))
+         : other ? text("stream %d of device %d", number, device_of(number))
          : number == kOwnStream ? "own stream"
                                 : text("stream %d", number);
 }
 
 int Program::stream_index(int number) const {
-  for (int i = 0; i < kStreamSlots; ++i) {
+  for (int i = 0; i < kAllStreams; ++i) {
     if (streams_[i].live && streams_[i].number == number) return i;
   }
   return -1;
@@ -41,12 +48,16 @@ int Program::stream_index(int number) const {
 // ---------------------------------------------------------------------------------------
 
 void Program::sync_device() {
-  say("hipDeviceSynchronize");
-  device_.wait_device();
+  for (int device = devices_ - 1; device >= 0; --device) {
+    use_device(device);
+    say("hipDeviceSynchronize");
+    device_.wait_device();
+  }
   order_.host_knows_all();
 }
 
 void Program::sync_stream(int stream, Waiting how) {
+  enter(stream);
   say(text("%s %s", how == Waiting::kSynchronize ? "synchronise" : "query until done",
            stream_name(stream).c_str()));
   device_.wait_stream(stream, how);
@@ -57,7 +68,16 @@ void Program::sync_stream(int stream, Waiting how) {
 
 void Program::record_event(int event, int stream) {
   Event& target = events_[event];
+  enter(stream);
+  // An event is its device's.
+  if (target.live && target.device != device_of(stream)) {
+    say(text("destroy event %d", event));
+    device_.destroy_event(event);
+    target = {};
+  }
   if (!target.live) {
+    use_device(device_of(stream));
+    target.device = current_;
     target.timed = on(Feature::queries);
     say(text("create event %d", event));
     device_.create_event(event, target.timed ? hipEventDefault : hipEventDisableTiming);
@@ -100,15 +120,17 @@ void Program::host_waits_for(int op, Rng& rng) {
     }
     case 6:
       if (!on(Feature::callbacks)) break;
+      enter(stream);
       say(text("callback on %s sets a flag, the host waits for it", stream_name(stream).c_str()));
       device_.callback_and_wait(stream);
       return host_knows(order_.streams[stream].work);
     case 7: {
       if (!on(Feature::implicit)) break;
       const bool host_memory = rng.chance(30);
+      use_device(device_of(stream));
       say(text("%s of other memory", host_memory ? "hipHostFree" : "hipFree"));
       device_.free_something(host_memory);
-      return order_.host_knows_all();
+      return order_.host_knows_device(current_);
     }
     case 8: {
       // A copy to pageable memory, which returns when it is done.
@@ -119,6 +141,7 @@ void Program::host_waits_for(int op, Rng& rng) {
       copy.from.ref = {probe_, 0};
       copy.shape.width = 64;
       copy.api = static_cast<uint32_t>(CopyApi::kAsync);
+      enter(stream);
       OpSet before = order_.before(stream);
       say(text("%s, for its wait, on %s", work_text(copy, memory_).c_str(),
                stream_name(stream).c_str()));
@@ -142,6 +165,7 @@ bool Program::settle_once(int stream, int op, Rng& rng) {
   }
   const int event = static_cast<int>(rng.below(kEvents));
   record_event(event, from);
+  enter(stream);
   say(text("%s waits for event %d", stream_name(stream).c_str(), event));
   device_.stream_wait(stream, event);
   order_.streams[stream].waits.merge(events_[event].snapshot);
@@ -166,19 +190,25 @@ void Program::settle(int stream, const Accesses& accesses, Rng& rng) {
 }
 
 // The stream that it can be given to.
-int Program::stream_of(const Work& work, int stream) {
-  if (on_null_stream(work)) return kNullStream;
+int Program::stream_of(const Work& work, int stream) const {
+  const int device = required_device(work);
+  if (on_null_stream(work)) return null_of(device < 0 ? current_ : device);
+  if (device >= 0 && device_of(stream) != device) return null_of(device);
   // HIP 5.2.3 takes hipStreamPerThread for a pointer in hipModuleLaunchKernel.
   return stream == kOwnStream && work.module >= 0 ? kNullStream : stream;
 }
 
 // Gives work to a stream. False: it would not be legal.
 bool Program::issue(int stream, Work work, Rng& rng) {
+  if (on_null_stream(work) && required_device(work) >= 0) use_device(required_device(work));
   stream = stream_of(work, stream);
+  work.device = device_of(stream);
   Accesses accesses;
   define_inputs(work, rng);
   if (!accesses_of(work, memory_, accesses)) return false;
   settle(stream, accesses, rng);
+  enter(stream);
+  if (work.kind == WorkKind::kKernel || required_device(work) >= 0) use_device(work.device);
   say(work_text(work, memory_) + " on " + stream_name(stream).c_str());
   OpSet before = order_.before(stream);
   device_.submit(work, memory_, stream);
@@ -208,6 +238,7 @@ bool Program::issue(int stream, Work work, Rng& rng) {
 void Program::begin() {
   Rng rng(options_.seed, 1ull << 40);
   now_ = -1;
+  if (on(Feature::devices)) open_devices();
   Region& scratch = memory_.add(Kind::kPageable, 64);
   device_.allocate(scratch, 0);
   scratch_ = scratch.id;
@@ -225,7 +256,11 @@ void Program::begin() {
   set.api = static_cast<uint32_t>(SetApi::kSync);
   issue(kNullStream, set, rng);
   sync_device();
-  if (on(Feature::globals)) add_globals(-1);
+  for (int device = 0; device < devices_ && on(Feature::globals); ++device) {
+    use_device(device);
+    add_globals(-1);
+  }
+  use_device(0);
 }
 
 uint64_t Program::run() {
@@ -244,7 +279,8 @@ uint64_t Program::run() {
   if (options_.names && first < options_.size && last >= options_.size) gfxgraph_range_end("cut");
   const uint64_t hash = finish();
   for (int i = 0; i < memory_.count() && !options_.dump.empty(); ++i) {
-    if (memory_.at(i).live && memory_.at(i).kind != Kind::kPageable) dump(memory_.at(i));
+    if (memory_.at(i).live && memory_.at(i).kind != Kind::kPageable && !memory_.at(i).is_image())
+      dump(memory_.at(i));
   }
   return hash;
 }
@@ -253,7 +289,8 @@ uint64_t Program::run() {
 void Program::name_memory() {
   for (; named_ < memory_.count(); ++named_) {
     const Region& region = memory_.at(named_);
-    if (device_.dry() || !region.live || region.kind == Kind::kPageable) continue;
+    if (device_.dry() || !region.live || region.kind == Kind::kPageable || region.is_image())
+      continue;
     if (region.kind == Kind::kGlobal) continue;  // has one
     gfxgraph_name(region.on_host() ? region.host : region.device, text("r%d", named_).c_str());
   }
@@ -278,6 +315,7 @@ uint64_t Program::finish() {
   for (int i = 0; i < memory_.count(); ++i) {
     const Region& region = memory_.at(i);
     if (!region.live) continue;
+    if (region.kind == Kind::kGlobal) use_device(region.on);
     const std::string difference = device_.compare(region, memory_);
     if (!difference.empty()) throw Failure("in the end: " + difference);
     for (uint64_t at = 0; at < region.size; ++at) {

@@ -51,8 +51,11 @@ class Program {
  private:
   static constexpr int kSlots = 10;       // regions
   static constexpr int kStreamSlots = 6;  // the null stream, the thread's own, and created ones
+  static constexpr int kAllStreams = kStreamSlots + kMostDevices - 1;  // other null streams
   static constexpr int kEvents = 4;
-  static constexpr int kHost = -1;  // settle for the host, not for a stream
+  static constexpr int kArrays = 5;
+  static constexpr int kObjects = 6;  // textures and surfaces
+  static constexpr int kHost = -1;    // settle for the host, not for a stream
 
   struct Stream {
     bool live = false;
@@ -62,6 +65,7 @@ class Program {
     bool live = false;
     bool recorded = false;
     bool timed = true;
+    int device = 0;
     OpSet snapshot;
   };
   struct GraphNode {
@@ -106,7 +110,7 @@ class Program {
 
   // core
   bool issue(int stream, Work work, Rng& rng);
-  static int stream_of(const Work& work, int stream);
+  int stream_of(const Work& work, int stream) const;
   void settle(int stream, const Accesses& accesses, Rng& rng);
   bool settle_once(int stream, int op, Rng& rng);
   void host_waits_for(int op, Rng& rng);
@@ -114,9 +118,21 @@ class Program {
   void sync_device();
   void host_knows(const OpSet& set) { order_.host.merge(set); }
   void record_event(int event, int stream);
-  int pick_stream(Rng& rng, bool created_only = false);
+  // `device`: of this device only; -1: any.
+  int pick_stream(Rng& rng, bool created_only = false, int device = -1);
   int stream_index(int number) const;
   std::string stream_name(int number) const;
+
+  // devices
+  void open_devices();
+  void use_device(int device);
+  // What needs its device to be the current one: null streams and the thread's own.
+  void enter(int stream);
+  int device_of(int stream) const { return order_.streams[static_cast<size_t>(stream)].device; }
+  int null_of(int device) const { return null_streams_[static_cast<size_t>(device)]; }
+  int required_device(const Work& work) const;
+  void act_device(Rng& rng);
+  void act_launch_list(Rng& rng);
 
   // operands
   using Wanted = bool (*)(const Region&);
@@ -147,6 +163,19 @@ class Program {
   void free_slot(int slot, Rng& rng);
   void add_globals(int module);
   void unload_module(Rng& rng);
+
+  // images
+  Region* pick_image(Rng& rng, Wanted wanted);
+  void define_array(Region& array, Rng& rng);
+  bool make_image_work(Rng& rng, Work& work, bool in_graph);
+  bool make_image_kernel(Rng& rng, Work& work, bool in_graph);
+  bool make_array_copy(Rng& rng, Work& work, bool in_graph);
+  void act_image(Rng& rng);
+  void act_array(Rng& rng, int slot);
+  void act_object(Rng& rng, int slot);
+  void act_handle(Rng& rng);
+  void free_array(int& place, Rng& rng);
+  void destroy_object(int& place, Rng& rng);
 
   // graphs
   void act_build(Rng& rng, int number);
@@ -191,17 +220,23 @@ class Program {
   int now_ = 0;  // the action
   std::array<int, kSlots> slots_;
   int named_ = 0;  // regions that were there when names were given last
-  std::array<Stream, kStreamSlots> streams_;
+  std::array<Stream, kAllStreams> streams_;
   std::array<Event, kEvents> events_;
   std::vector<Graph> graphs_;
   std::vector<Exec> execs_;
   int module_ = -1;
+  int module_device_ = 0;
+  int devices_ = 1;
+  int current_ = 0;  // device
+  std::vector<int> null_streams_ = {kNullStream};
   int scratch_ = -1;  // pageable: for copies that only wait
   int probe_ = -1;    // device: their source
   int end_ = -1;      // device: written last by captured graphs
   std::vector<StepWork> steps_;
   std::vector<int> inputs_;  // regions that the host gives other bytes before each iteration
-  int source_ = -1;          // pageable: where these come from
+  int source_ = -1;          // pageable: where these come from, and what arrays begin with
+  std::array<int, kArrays> array_slots_;
+  std::array<int, kObjects> object_slots_;
 };
 
 }  // namespace random_programs

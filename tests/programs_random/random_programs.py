@@ -35,6 +35,8 @@ class Runner:
         self.root = Path(root).resolve()
         self.scratch = Path(scratch)
         self.options = options
+        # As many as the program wants; a replay has one.
+        self.devices = ["--devices", "3"] if "+devices" in options.features else []
         self.packets = [0, 0]  # replays, and those that were refused by name
         self.folder = self.root / "tests" / "programs_random"
         self.program = str(self.folder / "random_program")
@@ -89,7 +91,7 @@ class Runner:
 
     def record_cut(self, seed, expected, drop, cut):
         trace = self.trace(seed)
-        code, out, err = self.run([self.root / "bin" / "gfxgraph-record", "--device", "emulated", "--force",
+        code, out, err = self.run([self.root / "bin" / "gfxgraph-record", "--device", "emulated", *self.devices, "--force",
                                    *cut, "-o", trace, "--", self.program, *self.arguments(seed, drop)],
                                   {"GFXGRAPH_RECORD_KEEP_SEGMENTS": "1"} if self.options.flight else None)
         if code != 0:

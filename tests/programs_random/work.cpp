@@ -13,11 +13,12 @@ constexpr const char* kKernelNames[] = {
 };
 
 // The regions that are a code object's variables, in the order of globals.inc.
-std::vector<const Region*> globals_of(const Memory& memory, int module) {
+std::vector<const Region*> globals_of(const Memory& memory, const Work& work) {
   std::vector<const Region*> found(static_cast<size_t>(Global::count), nullptr);
   for (int i = 0; i < memory.count(); ++i) {
     const Region& region = memory.at(i);
-    if (region.kind == Kind::kGlobal && region.module == module && region.live)
+    if (region.kind == Kind::kGlobal && region.module == work.module && region.on == work.device &&
+        region.live)
       found[static_cast<size_t>(region.symbol)] = &region;
   }
   return found;
@@ -69,11 +70,16 @@ void kernel_accesses(const Work& work, const Memory& memory, Accesses& list) {
       break;
     case Kernel::read_globals: words(list, d, work.n, true); [[fallthrough]];
     case Kernel::write_globals:
-      for (const Region* region : globals_of(memory, work.module)) {
+      for (const Region* region : globals_of(memory, work)) {
         if (region != nullptr)
           list.push_back({region->id, 0, region->size, work.kernel == Kernel::write_globals});
       }
       break;
+    case Kernel::fetch:
+    case Kernel::fetch_table:
+    case Kernel::surface_read:
+    case Kernel::surface_write:
+    case Kernel::surface_update: image_accesses(work, memory, list); break;
     case Kernel::count: break;
   }
 }
@@ -114,6 +120,13 @@ bool chased_accesses(const Work& work, const Memory& memory, Accesses& list) {
       list.push_back({target->region, target->offset, target->offset + 4ull * work.n, false});
     }
   }
+  if (work.kernel == Kernel::fetch_table) {
+    const Ref& place = work.refs[1];
+    const Ref* target = pointer_at(memory, place.region, place.offset);
+    list.push_back({place.region, place.offset, place.offset + 8, false});
+    if (target == nullptr || memory.at(target->region).kind != Kind::kTexture) return false;
+    table_accesses(memory, memory.at(target->region), list);
+  }
   if (work.kernel == Kernel::walk) {
     for (const Ref& node : list_nodes(work, memory)) {
       if (node.offset + sizeof(Node) > memory.at(node.region).size) return false;
@@ -132,7 +145,8 @@ bool chased_accesses(const Work& work, const Memory& memory, Accesses& list) {
 bool takes_pointers(const Work& work, const Memory& memory) {
   return (work.kind == WorkKind::kCopy && memory.at(work.to.ref.region).kind != Kind::kGlobal) ||
          (work.kind == WorkKind::kKernel &&
-          (work.kernel == Kernel::gather || work.kernel == Kernel::walk));
+          (work.kernel == Kernel::gather || work.kernel == Kernel::walk ||
+           work.kernel == Kernel::fetch_table));
 }
 
 template <typename T>
@@ -149,7 +163,7 @@ void store(uint8_t* bytes, uint64_t index, T value) {
 
 void apply_globals(const Work& work, Memory& memory, uint32_t a) {
   std::vector<uint8_t*> g;
-  for (const Region* region : globals_of(memory, work.module))
+  for (const Region* region : globals_of(memory, work))
     g.push_back(memory.bytes({region->id, 0}));
   if (work.kernel == Kernel::read_globals) {
     uint8_t* d = memory.bytes(work.refs[0]);
@@ -168,6 +182,12 @@ void apply_globals(const Work& work, Memory& memory, uint32_t a) {
 }
 
 void apply_kernel(const Work& work, Memory& memory) {
+  if (is_image_kernel(work.kernel)) {
+    const Ref& object = work.kernel == Kernel::fetch_table
+                            ? *pointer_at(memory, work.refs[1].region, work.refs[1].offset)
+                            : work.refs[1];
+    return apply_image_kernel(work, memory, memory.at(object.region));
+  }
   const uint32_t a = delay(work.a, work.spin);
   if (work.kernel == Kernel::read_globals || work.kernel == Kernel::write_globals)
     return apply_globals(work, memory, a);
@@ -263,8 +283,9 @@ bool accesses_of(const Work& work, const Memory& memory, Accesses& accesses) {
       return false;
     if (access.write) continue;
     if (!memory.defined(access)) return false;
-    const bool data = work.kind == WorkKind::kKernel && work.kernel == Kernel::gather &&
-                      i >= plain && (i - plain) % 2 == 1;
+    const bool data = work.kind == WorkKind::kKernel && i >= plain &&
+                      ((work.kernel == Kernel::gather && (i - plain) % 2 == 1) ||
+                       (work.kernel == Kernel::fetch_table && i > plain));
     if ((!takes_pointers(work, memory) || data) && holds_pointer(memory, access)) return false;
   }
   // What is read through a pointer is not written by the same kernel.
@@ -354,9 +375,17 @@ void pack_arguments(const Work& work, const Memory& memory, Arguments& arguments
     arguments.size += sizeof value;
   };
   const auto address = [&](const Ref& ref) -> uint64_t {
-    return reinterpret_cast<uint64_t>(memory.at(ref.region).device) + ref.offset;
+    return memory.at(ref.region).address() + ref.offset;
   };
   const auto& [d, x, y] = work.refs;
+  if (is_image_kernel(work.kernel)) {
+    if (d.region >= 0) put(address(d));
+    put(address(x));
+    put(work.n);
+    put(work.a);
+    put(work.spin);
+    return put(work.image);
+  }
   if (work.kernel == Kernel::packed) {
     const Packed p = {reinterpret_cast<uint32_t*>(address(d)), work.a, work.n,
                       reinterpret_cast<const uint32_t*>(address(x))};
@@ -395,8 +424,11 @@ void pack_arguments(const Work& work, const Memory& memory, Arguments& arguments
 std::string ref_text(const Memory& memory, const Ref& ref) {
   const Region& region = memory.at(ref.region);
   std::string name = text("%s%d", kind_name(region.kind), ref.region);
+  if (region.kind == Kind::kTexture || region.kind == Kind::kSurface)
+    name += text("(of %s%d)", kind_name(memory.at(region.shows.region).kind), region.shows.region);
   if (region.kind == Kind::kGlobal)
     name += text("(module %d symbol %d)", region.module, region.symbol);
+  if (region.on != 0) name += text("@%d", region.on);
   return ref.offset == 0 ? name : name + text("+%llu", static_cast<unsigned long long>(ref.offset));
 }
 
@@ -418,6 +450,13 @@ std::string work_text(const Work& work, const Memory& memory) {
         line += text(" of module %d%s", work.module, work.extra ? " (extra)" : "");
       for (const Ref& ref : work.refs) {
         if (ref.region >= 0) line += " " + ref_text(memory, ref);
+      }
+      const ImageShape& image = work.image;
+      if (is_image_kernel(work.kernel)) {
+        line += text(" dimension %u, %u bits x%u kind %u how %u, part %u %u %u of %u %u %u",
+                     static_cast<unsigned>(image.dimension), image.bits, image.components,
+                     static_cast<unsigned>(image.kind), image.how, image.at[0], image.at[1],
+                     image.at[2], image.part[0], image.part[1], image.part[2]);
       }
       return line + text(" n %u m %u a %#x spin %u block %u", work.n, work.m, work.a, work.spin,
                          work.block);

@@ -32,6 +32,7 @@ struct Work {
 
   Kernel kernel = Kernel::fill;
   int module = -1;     // -1: linked code
+  int device = 0;      // that runs it
   bool extra = false;  // a module's launch: arguments as one block
   std::array<Ref, 3> refs = {};
   uint32_t n = 0;  // elements, entries, words, ...
@@ -47,6 +48,8 @@ struct Work {
   uint32_t value = 0;    // set
   uint32_t api = 0;      // the variant of HIP's call
 
+  ImageShape image;  // kernels of textures and surfaces
+
   int graph = -1;  // child
 };
 
@@ -60,8 +63,15 @@ bool accesses_of(const Work& work, const Memory& memory, Accesses& accesses);
 Accesses static_accesses(const Work& work, const Memory& memory);
 void apply(const Work& work, Memory& memory);
 
+// work_images.cpp: textures and surfaces. What is read through a handle in memory is not among a
+// kernel's accesses but of table_accesses().
+bool is_image_kernel(Kernel kernel);
+void image_accesses(const Work& work, const Memory& memory, Accesses& accesses);
+void table_accesses(const Memory& memory, const Region& texture, Accesses& accesses);
+void apply_image_kernel(const Work& work, Memory& memory, const Region& object);
+
 struct Arguments {
-  alignas(16) std::array<uint8_t, 96> bytes{};
+  alignas(16) std::array<uint8_t, 160> bytes{};
   size_t size = 0;
   std::array<void*, 8> pointers{};
 };

@@ -1,5 +1,6 @@
 // Arrays, textures and surfaces: program_images arrays | textures | modes | surfaces | graph |
 // ranges. Each checks its own results.
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -114,6 +115,20 @@ void arrays() {
   for (int i = 0; i < 2 * kWidth; ++i)
     expected[static_cast<size_t>(4 * kWidth + i)] = 3 * static_cast<float>(i);
   expect(held(one) == expected, "parts of an array");
+
+  // To registered memory, of which HIP 5 gives no address range, and from plain rows that are apart.
+  void* const registered = std::aligned_alloc(4096, 4096);
+  CHECK(hipHostRegister(registered, kRow * kHeight, hipHostRegisterDefault));
+  CHECK(hipMemcpy2DFromArray(registered, kRow, one, 0, 0, kRow, kHeight, hipMemcpyDeviceToHost));
+  expect(std::memcmp(registered, expected.data(), kRow * kHeight) == 0, "registered memory");
+  CHECK(hipHostUnregister(registered));
+  std::free(registered);
+  const std::vector<float> apart = numbers(500, 20 * kHeight);
+  CHECK(hipMemcpy2DToArray(one, 0, 0, apart.data(), 20 * sizeof(float), kRow, kHeight,
+                           hipMemcpyHostToDevice));
+  for (int i = 0; i < kTexels; ++i)
+    expected[static_cast<size_t>(i)] = apart[static_cast<size_t>(i / kWidth * 20 + i % kWidth)];
+  expect(held(one) == expected, "rows that are apart");
 
   // To another array, and from there to a buffer.
   hipArray_t two = new_array();

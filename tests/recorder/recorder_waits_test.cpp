@@ -77,6 +77,59 @@ TEST_F(RecorderTest, CallsThatReturnAtOnceAreNoWaits) {
   }
 }
 
+// Of device memory only: copies from and to plain memory are right.
+TEST_F(RecorderTest, CopiesOfArraysThatTakeOtherBytesAreNamed) {
+  struct Row {
+    int32_t version;
+    bool middle, rows, pitch;
+  };
+  alignas(8) char data[256] = {};
+  char plain[256] = {};
+  for (const auto& [version, middle, rows, pitch] :
+       {Row{50'221'153, true, true, true}, Row{50'731'921, true, true, false},
+        Row{60'443'484, true, false, false}, Row{70'253'211, true, false, false},
+        Row{80'000'000, false, false, false}}) {
+    SCOPED_TRACE(version);
+    state_.runtime_version = version;
+    for (char* const memory : {data, plain}) {
+      const auto named = [&](uint64_t offset, uint64_t rows_bytes, uint64_t pitch_bytes) {
+        std::filesystem::remove(path());
+        make({});
+        device_memory(data, sizeof(data));
+        format::ArrayShape shape;
+        shape.width = shape.height = 4;
+        shape.format.bits = {32, 0, 0, 0};
+        recorder_->array_created(handle(1), shape, "hipMallocArray");
+        Recorder::ArrayPlace place;
+        EXPECT_TRUE(recorder_->find_array(handle(1), place));
+        RawCopy raw;
+        raw.width_bytes = 16;
+        raw.height = 2;
+        raw.source = {.address = place.address, .pitch_bytes = 16, .slice_bytes = 64};
+        const auto pointer = reinterpret_cast<uint64_t>(memory) + offset;
+        raw.destination = {.address = pointer + rows_bytes,
+                           .pitch_bytes = pitch_bytes,
+                           .pointer = pointer,
+                           .rows_bytes = rows_bytes};
+        Work work;
+        work.raw = raw;
+        work.call = "hipMemcpy3D";
+        recorder_->prepare(work);
+        recorder_->commit(std::move(work));
+        const auto trace = finish();
+        return std::ranges::any_of(trace->findings(), [](const format::Finding& one) {
+          return one.kind == format::FindingKind::kIncomplete;
+        });
+      };
+      const bool known = memory == data;
+      EXPECT_FALSE(named(0, 0, 16));
+      EXPECT_EQ(named(16, 0, 16), known && middle);
+      EXPECT_EQ(named(0, 16, 16), known && rows);
+      EXPECT_EQ(named(0, 0, 24), known && pitch);
+    }
+  }
+}
+
 // Measured by program_array_waits: HIP's copies from and to arrays wait more often than others.
 TEST_F(RecorderTest, CopiesOfArraysAreWaits) {
   struct Row {
