@@ -325,8 +325,10 @@ class Extraction {
           if (needed_.contains(object->allocation) && seen.insert(object->allocation).second)
             path.push_back({object->allocation});
         } else if (object) {
-          if (ordered.contains(object->allocation)) put(visit.id);
-          else waiting[object->allocation].push_back(visit.id);
+          if (ordered.contains(object->allocation))
+            put(visit.id);
+          else
+            waiting[object->allocation].push_back(visit.id);
           path.pop_back();
         } else if (visit.next == words.size()) {
           put(visit.id);
