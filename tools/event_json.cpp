@@ -76,6 +76,43 @@ const char* marker_name(format::MarkerKind kind) {
   return "unknown";
 }
 
+Json texels_json(const format::TexelFormat& texels) {
+  constexpr const char* kKinds[] = {"signed", "unsigned", "float"};
+  return {{"bits", texels.bits}, {"kind", kKinds[static_cast<size_t>(texels.kind)]}};
+}
+
+Json array_json(const format::ArrayShape& array) {
+  return {{"width", array.width},
+          {"height", array.height},
+          {"depth", array.depth},
+          {"texels", texels_json(array.format)},
+          {"flags", array.flags}};
+}
+
+// What a texture or surface was made from; numbers are HIP's.
+Json image_json(const format::ImageObject& object, bool texture) {
+  Json json = {{"allocation", object.allocation}};
+  if (object.resource != format::ImageResource::kArray) {
+    json["offset_bytes"] = object.offset_bytes;
+    json["texels"] = texels_json(object.format);
+  }
+  if (object.resource == format::ImageResource::kLinear) json["size_bytes"] = object.size_bytes;
+  if (object.resource == format::ImageResource::kPitched) {
+    json["width"] = object.width;
+    json["height"] = object.height;
+    json["pitch_bytes"] = object.pitch_bytes;
+  }
+  if (!texture) return json;
+  json["address_mode"] = object.address_mode;
+  json["filter"] = object.filter;
+  json["read_mode"] = object.read_mode;
+  json["srgb"] = object.srgb != 0;
+  json["normalized"] = object.normalized != 0;
+  json["border"] = object.border;
+  json["has_view"] = object.has_view;
+  return json;
+}
+
 // The fields of one action, by its type.
 class Fields {
  public:
@@ -96,6 +133,9 @@ class Fields {
         {"name", begin.name.empty() ? format::made_name(trace_.sites(), begin) : begin.name},
         {"initial", content_json(begin.initial)}};
     if (begin.device != 0) json["device"] = begin.device;
+    if (begin.array) json["array"] = array_json(*begin.array);
+    if (begin.object)
+      json["image"] = image_json(*begin.object, begin.kind == format::AllocationKind::kTexture);
     return json;
   }
   Json operator()(const format::AllocationEnd& end) const {

@@ -147,7 +147,9 @@ class Extraction {
              const std::vector<lanecheck::LoadedCode>& code)
         : words_(map_) {
       for (const auto& [id, one] : live) {
+        if (one.begin.array) continue;  // no word leads to it
         auto allocation = std::make_shared<recorder::Allocation>();
+        allocation->object = one.begin.object;
         allocation->id = id;
         allocation->kind = one.begin.kind;
         allocation->address = one.begin.recorded_address;
@@ -188,8 +190,10 @@ class Extraction {
         return into > other.size_bytes ? into - other.size_bytes : 0;
       };
       const uint64_t reach = format::outside_reach(distance(begin));
-      for (const auto& [id, other] : live_)
+      for (const auto& [id, other] : live_) {
+        if (other.begin.array || other.begin.object) continue;
         if (distance(other.begin) <= reach) need(id);
+      }
     }
   }
 
@@ -211,6 +215,7 @@ class Extraction {
       need(action.content.relocations);
     } else if constexpr (std::is_same_v<Action, format::AllocationBegin>) {
       need(action.initial.relocations);
+      if (action.object) need(action.object->allocation);
     }
   }
 
@@ -227,7 +232,12 @@ class Extraction {
     while (!to_look_at_.empty()) {
       const format::AllocationId id = to_look_at_.back();
       to_look_at_.pop_back();
-      Words words = words_of(resolver, live_[id].begin);
+      const format::AllocationBegin& begin = live_[id].begin;
+      if (begin.object) {
+        need(begin.object->allocation);
+        continue;
+      }
+      Words words = words_of(resolver, begin);
       need(words.relocations);
       words_[id] = std::move(words);
     }
@@ -287,12 +297,18 @@ class Extraction {
     return writer_->add(note);
   }
 
-  // The target of a pointer begins before the buffer that holds it, except in cycles.
+  // The target of a pointer begins before the buffer that holds it, except in cycles. A texture or
+  // surface always begins after its array or memory; without that there is none.
   std::vector<format::AllocationId> beginning_order() {
     std::vector<format::AllocationId> ids(needed_.begin(), needed_.end());
     std::ranges::sort(ids, {}, [this](format::AllocationId id) { return live_[id].first_event; });
     std::vector<format::AllocationId> order;
-    Ids seen;
+    Ids seen, ordered;
+    std::unordered_map<format::AllocationId, std::vector<format::AllocationId>> waiting;
+    const auto put = [&](format::AllocationId id) {
+      order.push_back(id);
+      ordered.insert(id);
+    };
     struct Visit {
       format::AllocationId id = 0;
       size_t next = 0;  // of its relocations
@@ -303,8 +319,20 @@ class Extraction {
       while (!path.empty()) {
         Visit& visit = path.back();
         const std::vector<format::Relocation>& words = words_[visit.id].relocations;
-        if (visit.next == words.size()) {
-          order.push_back(visit.id);
+        const auto& object = live_[visit.id].begin.object;
+        if (object && visit.next == 0) {
+          ++visit.next;
+          if (needed_.contains(object->allocation) && seen.insert(object->allocation).second)
+            path.push_back({object->allocation});
+        } else if (object) {
+          if (ordered.contains(object->allocation))
+            put(visit.id);
+          else
+            waiting[object->allocation].push_back(visit.id);
+          path.pop_back();
+        } else if (visit.next == words.size()) {
+          put(visit.id);
+          for (const format::AllocationId object_id : waiting[visit.id]) put(object_id);
           path.pop_back();
         } else if (const format::AllocationId to = words[visit.next++].allocation;
                    needed_.contains(to) && seen.insert(to).second) {
@@ -320,6 +348,10 @@ class Extraction {
     std::vector<format::AllocationId> again;  // of those that point to what begins behind them
     for (const format::AllocationId id : beginning_order()) {
       format::AllocationBegin begin = live_[id].begin;
+      if (begin.object) {
+        GFXGRAPH_TRY(copy_->add(at, begin));
+        continue;
+      }
       const Words& words = words_[id];
       ++(words.from_trace ? report_.from_trace : report_.from_emulator);
       GFXGRAPH_ASSIGN_OR_RETURN(begin.initial, copy_->store(bytes_of(begin)));
@@ -381,6 +413,11 @@ class Extraction {
   }
 
   Result<format::Content> end_content(const format::AllocationBegin& begin) {
+    if (begin.object) {
+      format::Content none;
+      none.stored = false;
+      return none;
+    }
     const std::span<const std::byte> bytes = bytes_of(begin);
     GFXGRAPH_ASSIGN_OR_RETURN(format::Content content, copy_->store(bytes));
     content.relocations = Resolver(live_, run_->code()).memory(bytes);

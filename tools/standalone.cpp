@@ -51,10 +51,10 @@ Result<Parts> parts_of(const format::Trace& trace) {
   return parts;
 }
 
-Result<void> check_supported(const Parts& parts) {
-  const auto refuse = [](const std::string& what) {
-    return fail(Status::kUnsupported, "no standalone program: " + what +
-                                          "; the extracted trace replays it (gfxgraph replay)");
+Result<void> check_supported(const Parts& parts, const std::string& path) {
+  const auto refuse = [&](const std::string& what) {
+    return fail(Status::kUnsupported,
+                "no standalone program: " + what + "; use gfxgraph replay " + path);
   };
   if (parts.launch->cooperative) return refuse("the launch is cooperative");
   if (parts.launch->grid_remainder != std::array<uint32_t, 3>{0, 0, 0})
@@ -66,6 +66,10 @@ Result<void> check_supported(const Parts& parts) {
   };
   if (outside(parts.launch->relocations)) return refuse("an argument points outside of its buffer");
   for (const format::AllocationBegin* begin : parts.begins) {
+    if (begin->array || begin->object) {
+      return refuse(fmt::format("the launch uses {} {}", begin->array ? "an" : "a",
+                                allocation_kind_name(begin->kind)));
+    }
     if (begin->kind == format::AllocationKind::kModuleGlobal && begin->host_address != 0)
       return refuse(fmt::format("variable {} is __managed__", begin->symbol));
     if (outside(begin->initial.relocations))
@@ -148,6 +152,10 @@ Result<void> check_standalone_folder(const std::string& folder) {
   if (!std::filesystem::is_directory(folder, error))
     return fail(Status::kInvalidArgument, folder + ": not a directory; name another one");
   if (std::filesystem::is_empty(folder, error)) return {};
+  // All that an extraction leaves whose program was refused.
+  std::filesystem::directory_iterator files(folder, error);
+  if (!error && files->path().filename() == "kernel.gfxg" && ++files == std::filesystem::end(files))
+    return {};
   std::ifstream file(folder + "/launch.inc");
   std::string line;
   if (std::getline(file, line) && line + "\n" == kFirstLine) return {};
@@ -159,7 +167,7 @@ Result<void> write_standalone(const std::string& path, const std::string& folder
   GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const format::Trace> trace,
                             format::Trace::open(path));
   GFXGRAPH_ASSIGN_OR_RETURN(const Parts parts, parts_of(*trace));
-  GFXGRAPH_TRY(check_supported(parts));
+  GFXGRAPH_TRY(check_supported(parts, path));
   const format::Kernel& kernel = trace->kernels()[parts.launch->kernel - 1];
   GFXGRAPH_ASSIGN_OR_RETURN(const std::string name, literal(kernel.name));
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <utility>
 #include <variant>
@@ -223,11 +224,12 @@ Result<void> TraceCopy::use_content(format::Content& content) {
 // ---- actions ------------------------------------------------------------------------------------
 
 Result<bool> TraceCopy::use(format::AllocationBegin& begin, const format::Event& at) {
-  if (begin.array || begin.object) {
-    return fail(
-        Status::kUnsupported,
-        fmt::format("allocation {} is {} {}: arrays, textures and surfaces are not extracted",
-                    begin.id, begin.array ? "an" : "a", allocation_kind_name(begin.kind)));
+  if (begin.object) {
+    auto object = std::make_shared<format::ImageObject>(*begin.object);
+    if (!use_allocation(object->allocation)) {
+      GFXGRAPH_TRY(missing_allocation(at, object->allocation));
+    }
+    begin.object = std::move(object);
   }
   const format::AllocationId id = next_id(allocations_);
   allocations_[begin.id] = id;

@@ -1,6 +1,6 @@
 """gfxgraph extract: parts of traces that replay alone, and one kernel as a HIP program of its own.
 
-extract.py range|launches|kernel|standalone|refused BUILD_TREE
+extract.py range|launches|kernel|standalone|images|refused BUILD_TREE
 """
 
 import json
@@ -119,6 +119,34 @@ def standalone(build, scratch):
     require("did not write" in failed.stderr and [file.name for file in others.iterdir()] == ["CMakeLists.txt"], failed.stderr)
 
 
+def images(build, scratch):
+    """Arrays, textures and surfaces that began before the part, and within it."""
+    program = build.root / "tests" / "recorder_programs" / "program_images"
+    ways = [way for way in EACH if way[0] != "packets"]
+    part, again = scratch / "part.gfxg", scratch / "again.gfxg"
+    wholes = {mode: scratch / f"{mode}.gfxg" for mode in ("arrays", "textures", "surfaces", "graph", "ranges")}
+    for mode, whole in wholes.items():
+        run(build.record(whole, program, mode))
+        extract(build, whole, part, "--launches", "0:")
+        replays(build, part, ways)
+    # Where the array has what earlier launches wrote; a table of handles; a part of a part.
+    for mode, interval in (("surfaces", "1:2"), ("surfaces", "2:4"), ("textures", "2:4"), ("textures", "4:")):
+        extract(build, wholes[mode], part, "--launches", interval)
+        replays(build, part, ways)
+        run(build.tool("gfxgraph", "check", part))
+        extract(build, part, again, "--launches", "0:")
+        require(ends(build, again) == ends(build, part), f"{mode} {interval}: a second extraction differs")
+    extract(build, wholes["ranges"], part, "--range", "step#1")
+    replays(build, part, ways)
+    for mode, glob in (("surfaces", "*double_surface*#2"), ("textures", "*fetch_by_table*"), ("graph", "*fetch_2d*#1")):
+        extract(build, wholes[mode], part, "--kernel", glob)
+        replays(build, part)
+        folder = scratch / "folder"  # what a refusal leaves there is replaced
+        said = run(build.tool("gfxgraph", "extract", wholes[mode], "--kernel", glob, "--standalone", folder), 1).stderr
+        require("no standalone program: the launch uses a" in said and f"replay {folder}/kernel.gfxg" in said, said)
+        replays(build, folder / "kernel.gfxg")
+
+
 def refused(build, scratch):
     whole, output = scratch / "whole.gfxg", scratch / "part.gfxg"
     run(build.record(whole, build.samples / "decode_step", "--tokens", 2))
@@ -153,4 +181,5 @@ def refused(build, scratch):
 
 
 if __name__ == "__main__":
-    main({"range": range_, "launches": launches, "kernel": kernel, "standalone": standalone, "refused": refused})
+    main({"range": range_, "launches": launches, "kernel": kernel, "standalone": standalone, "images": images,
+          "refused": refused})

@@ -61,6 +61,15 @@ def export(build, scratch):
         require(sum(event["type"] == kind for event in events) == count, f"{kind}: not {count}")
     require(sum(line["type"] == "kernel" for line in lines) == len(info["kernels"]), "kernels")
 
+    images = scratch / "images.gfxg"
+    run(build.record(images, build.root / "tests" / "recorder_programs" / "program_images", "textures"))
+    begun = [line for line in map(json.loads, run(build.tool("gfxgraph", "export", images, "--format", "jsonl"))
+                                  .stdout.splitlines()) if line.get("type") == "allocation_begin"]
+    shapes = [(one["array"]["width"], one["array"]["height"], one["array"]["texels"]) for one in begun if "array" in one]
+    require(shapes == [(13, 6, {"bits": [32, 0, 0, 0], "kind": "float"})] * 2, f"{shapes}")
+    made_of = [(one["kind"], one["image"].get("size_bytes")) for one in begun if "image" in one]
+    require(made_of == [("texture", None)] * 2 + [("texture", 256), ("texture", None)], f"{made_of}")
+
     timeline = scratch / "timeline.json"
     run(build.tool("gfxgraph", "export", trace, "--format", "perfetto", "-o", timeline))
     shown = json.loads(timeline.read_text())["traceEvents"]
