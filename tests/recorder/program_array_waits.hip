@@ -1,5 +1,5 @@
-// What HIP's calls of arrays, textures and surfaces wait for, and which of them return, as the table of
-// calls says (recorder/preload/hip_calls.inc): asked of the runtime itself. Prints "ok".
+// What HIP's calls of arrays, textures and surfaces wait for, and which of them return, as the
+// table of calls says (recorder/preload/hip_calls.inc): asked of the runtime itself. Prints "ok".
 #include <vector>
 
 #include "measured_waits.h"

@@ -8,8 +8,8 @@
 //   reset         hipDeviceReset waits
 // program_array_waits.hip has the calls of arrays, textures and surfaces. Streams that share a
 // hardware queue wait for each other when one is destroyed: under the recorder, which has a stream,
-// too, more queues are needed (GPU_MAX_HW_QUEUES). tests/recorder/calls_test.cpp fails for a call that
-// waits by the table and is called by neither program.
+// too, more queues are needed (GPU_MAX_HW_QUEUES). tests/recorder/calls_test.cpp fails for a call
+// that waits by the table and is called by neither program.
 #include <dlfcn.h>
 
 #include <fstream>
@@ -254,14 +254,16 @@ static void ends_return(hipStream_t stream, const std::string& image) {
   unsigned kernels = 0;
   hipJitOption* const no_jit_options = nullptr;
   hipLibraryOption* const no_options = nullptr;
-  CHECK(hipLibraryLoadData(&library, image.data(), no_jit_options, nullptr, 0, no_options, nullptr, 0));
-  returns("hipLibraryGetKernelCount", stream, [&] { CHECK(hipLibraryGetKernelCount(&kernels, library)); });
+  CHECK(hipLibraryLoadData(&library, image.data(), no_jit_options, nullptr, 0, no_options, nullptr,
+                           0));
+  returns("hipLibraryGetKernelCount", stream,
+          [&] { CHECK(hipLibraryGetKernelCount(&kernels, library)); });
   returns("hipLibraryUnload", stream, [&] { CHECK(hipLibraryUnload(library)); });
 #endif
 }
 
-// What the null stream was given since: the end of a blocking stream does not wait for it, and for a
-// blocking stream alone only some runtimes do.
+// What the null stream was given since: the end of a blocking stream does not wait for it, and for
+// a blocking stream alone only some runtimes do.
 static void null_stream_beside(bool waited_for) {
   const hipStream_t idle = new_stream(hipStreamDefault);
   returns("hipStreamDestroy beside the null stream", nullptr,
@@ -359,9 +361,8 @@ int main(int argc, char** argv) {
       CHECK(hipHostMalloc(&memory, 4096, 0));
       waits("hipHostFree", stream, [&] { CHECK(hipHostFree(memory)); });
       if (!staged) {
-        waits("hipMemcpyAsync from pageable memory", stream, [&] {
-          CHECK(hipMemcpyAsync(to, pageable, 64, hipMemcpyHostToDevice, stream));
-        });
+        waits("hipMemcpyAsync from pageable memory", stream,
+              [&] { CHECK(hipMemcpyAsync(to, pageable, 64, hipMemcpyHostToDevice, stream)); });
       }
       if (stream == other) continue;
       waits("hipMemcpy from pageable memory", stream, from_host);
