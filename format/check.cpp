@@ -184,9 +184,7 @@ Result<void> Checker::add(const Graph& graph) {
         node.action);
     if (!checked) return with_context(checked.error(), where());
   }
-  GFXGRAPH_TRY(check_device(graph));
   ++graphs_;
-  graph_devices_.push_back(device_of(graph));
   graph_nodes_.push_back(static_cast<uint32_t>(graph.nodes.size()));
   graph_host_functions_.push_back(
       static_cast<uint32_t>(std::ranges::count_if(graph.nodes, [](const GraphNode& node) {

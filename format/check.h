@@ -103,10 +103,7 @@ class Checker {
   // check_devices.cpp
   Result<void> check_device(DeviceNumber device, const char* what) const;
   Result<void> check_device(const Launch& launch) const;
-  Result<void> check_device(const GraphLaunch& launch) const;
-  Result<void> check_device(const Graph& graph) const;
   [[nodiscard]] DeviceNumber device_of(StreamId stream) const;
-  [[nodiscard]] DeviceNumber device_of(const Graph& graph) const;
   [[nodiscard]] bool is_null_stream(StreamId id) const;
   Result<void> check_event_id(EventId id, const char* what) const;
 
@@ -124,8 +121,6 @@ class Checker {
       stream_devices_;                        // without those of device 0
   std::vector<DeviceNumber> code_devices_;    // by code object
   std::vector<DeviceNumber> kernel_devices_;  // by kernel
-  static constexpr DeviceNumber kAnyDevice = UINT32_MAX;
-  std::vector<DeviceNumber> graph_devices_;  // by graph; kAnyDevice: it has no kernel
   uint32_t sites_ = 0;
   std::vector<uint32_t> graph_host_functions_;  // number of such nodes, by graph
   HostFunctionId last_host_function_ = 0;

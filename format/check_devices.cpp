@@ -2,8 +2,6 @@
 // that it was loaded for.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "format/check.h"
 
 namespace gfxgraph::format {
@@ -51,32 +49,6 @@ Result<void> Checker::check_device(const Launch& launch) const {
   return fail(Status::kCorrupt,
               fmt::format("launch: kernel {} of device {} on stream {} of device {}", launch.kernel,
                           device, launch.stream, device_of(launch.stream)));
-}
-
-DeviceNumber Checker::device_of(const Graph& graph) const {
-  for (const GraphNode& node : graph.nodes) {
-    if (const auto* launch = std::get_if<Launch>(&node.action))
-      return kernel_devices_[launch->kernel - 1];
-  }
-  return kAnyDevice;
-}
-
-Result<void> Checker::check_device(const Graph& graph) const {
-  const DeviceNumber device = device_of(graph);
-  const auto differs = [&](const GraphNode& node) {
-    const auto* const launch = std::get_if<Launch>(&node.action);
-    return launch != nullptr && kernel_devices_[launch->kernel - 1] != device;
-  };
-  if (std::ranges::none_of(graph.nodes, differs)) return {};
-  return fail(Status::kCorrupt, fmt::format("graph {}: kernels of several devices", graph.id));
-}
-
-Result<void> Checker::check_device(const GraphLaunch& launch) const {
-  const DeviceNumber device = graph_devices_[launch.graph - 1];
-  if (device == kAnyDevice || device == device_of(launch.stream)) return {};
-  return fail(Status::kCorrupt,
-              fmt::format("graph launch: graph {} of device {} on stream {} of device {}",
-                          launch.graph, device, launch.stream, device_of(launch.stream)));
 }
 
 }  // namespace gfxgraph::format

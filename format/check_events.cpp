@@ -225,7 +225,6 @@ class EventChecker {
                   fmt::format("graph launch: graph {} does not exist", action.graph));
     }
     GFXGRAPH_TRY(state_.check_stream(action.stream, "graph launch"));
-    GFXGRAPH_TRY(state_.check_device(action));
     return issue(action.first_host_function, state_.graph_host_functions_[action.graph - 1],
                  "graph launch");
   }

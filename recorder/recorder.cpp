@@ -8,13 +8,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "base/own_process.h"
+#include "recorder/model/devices.h"
 #include "recorder/queue/end_signals.h"
 #include "recorder/recorder_internal.h"
 #include "recorder/tool/sealing.h"
@@ -50,7 +53,11 @@ std::unique_ptr<Segments> segments_of(const Options& options) {
 }  // namespace
 
 Handle per_thread_stream() noexcept {
-  static thread_local char stream;
+  // One for each device. Aligned: those of a later thread stand where all of an earlier one's did.
+  alignas(format::kMostDevices) static thread_local std::array<bool, format::kMostDevices> known;
+  bool& stream = known[current_device % format::kMostDevices];
+  if (current_device != 0 && !std::exchange(stream, true)) [[unlikely]]
+    DeviceStreams::created(&stream, current_device);
   return &stream;
 }
 

@@ -88,7 +88,8 @@ class Recorder final : private Guard::Owner {
   void freed(Freeing&& freeing, bool success, Handle stream = nullptr) noexcept;
   void resetting() noexcept;  // hipDeviceReset: everything ends
   // Memory of a graph's node, which has this address whenever the graph is launched.
-  void graph_memory(uint64_t address, uint64_t size_bytes) noexcept;
+  void graph_memory(uint64_t address, uint64_t size_bytes,
+                    format::DeviceNumber device = 0) noexcept;
   bool is_graph_memory(const void* pointer) noexcept;
   // Memory that the program maps itself (recorder_mapped.cpp). After the real calls, which
   // succeeded.

@@ -33,7 +33,8 @@ void Recorder::allocated(const NewAllocation& allocation) noexcept {
   drain_if_full();
 }
 
-void Recorder::graph_memory(uint64_t address, uint64_t size_bytes) noexcept {
+void Recorder::graph_memory(uint64_t address, uint64_t size_bytes,
+                            format::DeviceNumber device) noexcept {
   if (address == 0 || size_bytes == 0) return;
   guarded([&] {
     const std::shared_ptr<Allocation> known = allocations_.map().find_begin(address);
@@ -41,6 +42,7 @@ void Recorder::graph_memory(uint64_t address, uint64_t size_bytes) noexcept {
     auto entry = std::make_shared<Allocation>();
     entry->address = address;
     entry->size_bytes = size_bytes;
+    entry->device = device;
     entry->of_graph = entry->absent = entry->gone = true;
     contents_.insert_allocation(std::move(entry), {});
   });

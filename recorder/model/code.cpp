@@ -170,7 +170,11 @@ void Code::function_found(Handle function, Handle module, const char* name) noex
 }
 
 void Code::function_of_symbol(Handle function, Handle host_function) noexcept {
-  guarded([&] { registry_.alias_function_handle(function, host_function); });
+  guarded([&] { registry_.alias_function_handle(function, host_function, current_device); });
+}
+
+bool Code::has_variables(const ModuleEntry& module) const {
+  return module.code == nullptr || std::ranges::any_of(module.code->symbols(), is_variable);
 }
 
 bool Code::describe_module(ModuleEntry& module, const char* call) {

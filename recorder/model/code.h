@@ -66,6 +66,8 @@ class Code : private Part {
   bool any_registered() const noexcept { return any_registered_.load(std::memory_order_acquire); }
   void apply_registrations();
   // nullptr: a finding has the reason.
+  // Of a parsed module.
+  bool has_variables(const ModuleEntry& module) const;
   KernelEntry* describe_kernel(CodeRegistry::FunctionName& function, const char* call);
   // For a flight recorder: items that were described in an earlier segment.
   void describe_again(KernelEntry& kernel);

@@ -152,8 +152,10 @@ void CodeRegistry::remove_fat_binary(Handle handle) {
     other->unloaded = true;
     other->image = nullptr;
     std::erase_if(device_functions_, [&](const auto& f) { return f.first.first == other; });
+    std::erase_if(function_handles_, [&](const auto& f) { return f.second.module == other; });
     on_devices_.erase({entry, other->device});
   }
+  std::erase_if(device_functions_, [&](const auto& f) { return f.first.first == entry; });
   entry->unloaded = true;
   entry->image = nullptr;
   std::erase_if(host_functions_, [&](const auto& f) { return f.second.module == entry; });
@@ -213,10 +215,12 @@ void CodeRegistry::add_function_handle(Handle function, Handle module, std::stri
   forget_found();
 }
 
-void CodeRegistry::alias_function_handle(Handle function, Handle host_function) {
+void CodeRegistry::alias_function_handle(Handle function, Handle host_function,
+                                         format::DeviceNumber device) {
   const auto found = host_functions_.find(host_function);
   if (found == host_functions_.end()) return;
-  function_handles_[function] = found->second;
+  function_handles_[function] =
+      FunctionName{&on_device(*found->second.module, device), found->second.name, nullptr};
   forget_found();
 }
 
@@ -257,6 +261,21 @@ ModuleEntry& CodeRegistry::on_device(ModuleEntry& module, format::DeviceNumber d
   found = entry.get();
   modules_.push_back(std::move(entry));
   return *found;
+}
+
+CodeRegistry::FunctionName* CodeRegistry::on_device(const KernelEntry& kernel,
+                                                    format::DeviceNumber device) {
+  ModuleEntry* module = kernel.module;
+  for (const auto& [key, entry] : on_devices_) {
+    if (entry != module) continue;
+    module = const_cast<ModuleEntry*>(key.first);
+    break;
+  }
+  if (module->module != nullptr || module->library) return nullptr;
+  module = &on_device(*module, device);
+  FunctionName& function = device_functions_[{module, kernel.kernel.name}];
+  if (function.module == nullptr) function = FunctionName{module, kernel.kernel.name, nullptr};
+  return &function;
 }
 
 std::vector<ModuleEntry*> CodeRegistry::on_other_devices(const ModuleEntry& module) const {

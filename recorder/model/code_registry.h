@@ -100,7 +100,8 @@ class CodeRegistry {
   // Ends the unread state: the library is a module from here on. No effect if it is not unread.
   void add_library_code(Handle library, std::vector<std::byte> bytes);
   void add_function_handle(Handle function, Handle module, std::string name);
-  void alias_function_handle(Handle function, Handle host_function);
+  // The kernel of a stub, as the device has it.
+  void alias_function_handle(Handle function, Handle host_function, format::DeviceNumber device);
 
   struct FunctionName {
     ModuleEntry* module = nullptr;
@@ -117,6 +118,8 @@ class CodeRegistry {
   // The fat binary's code as the device has it.
   ModuleEntry& on_device(ModuleEntry& module, format::DeviceNumber device);
   std::vector<ModuleEntry*> on_other_devices(const ModuleEntry& module) const;
+  // A kernel of a fat binary as the device has it; nullptr: it is of a module, loaded for another.
+  FunctionName* on_device(const KernelEntry& kernel, format::DeviceNumber device);
   ModuleEntry* find_variable_owner(Handle host_symbol, std::string* name) const;
 
   // Parses the module for `gpu_arch`; the error stays with the module.

@@ -6,6 +6,7 @@
 
 #include "base/hip_quirks.h"
 #include "recorder/contents/host_memory.h"
+#include "recorder/model/devices.h"
 
 namespace gfxgraph::recorder {
 
@@ -130,6 +131,9 @@ void DeviceWork::prepare(Work& work) noexcept {
         return;
       }
       work.captured = true;
+      const auto* const launch = std::get_if<RawLaunch>(&work.raw);
+      if (launch != nullptr && DeviceStreams::device_of(work.stream) != current_device)
+        launches_.captured_elsewhere(*launch->kernel, work.call);
       return;
     }
     if (stretch_.outside()) {

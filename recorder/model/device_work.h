@@ -84,7 +84,9 @@ class DeviceWork : private Part {
 
   // device_work_graphs.cpp
   std::optional<std::vector<format::GraphNode>> materialise(std::span<const FlatNode> flat_nodes,
+                                                            format::DeviceNumber graph_device,
                                                             Work& work);
+  void note_other_variables(std::span<const FlatNode> nodes, const char* call);
   // A graph that was launched allocates or frees memory.
   void comes_or_goes(const RawGraphMemory& memory);
   void note_lost_edges(const std::vector<format::GraphNode>& nodes);

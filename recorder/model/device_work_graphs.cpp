@@ -5,6 +5,7 @@
 #include "base/hip_quirks.h"
 #include "recorder/contents/host_memory.h"
 #include "recorder/model/device_work.h"
+#include "recorder/model/devices.h"
 
 namespace gfxgraph::recorder {
 
@@ -27,14 +28,18 @@ void find_events(ExecutableGraph& graph) {
 }  // namespace
 
 std::optional<std::vector<format::GraphNode>> DeviceWork::materialise(
-    std::span<const FlatNode> flat_nodes, Work& work) {
+    std::span<const FlatNode> flat_nodes, format::DeviceNumber graph_device, Work& work) {
   std::vector<format::GraphNode> nodes;
   for (const FlatNode& flat : flat_nodes) {
     format::GraphNode& node = nodes.emplace_back();
     node.dependencies = flat.dependencies;
     if (const auto* launch = std::get_if<RawLaunch>(&flat.action)) {
       if (launch->kernel == nullptr) return std::nullopt;  // a finding said why when it was added
-      format::Launch made = launches_.make_launch(*launch, 0);
+      RawLaunch raw = *launch;
+      raw.kernel = launches_.kernel_of_node(*launch->kernel, graph_device,
+                                            DeviceStreams::device_of(work.stream), work.call);
+      if (raw.kernel == nullptr) return std::nullopt;
+      format::Launch made = launches_.make_launch(std::move(raw), 0);
       gives(made, work);
       node.action = std::move(made);
     } else if (const auto* copy = std::get_if<RawCopy>(&flat.action)) {
@@ -87,6 +92,18 @@ void DeviceWork::note_lost_edges(const std::vector<format::GraphNode>& nodes) {
   }
 }
 
+// The runtime looks variables up when it launches a graph that copies from or to them.
+void DeviceWork::note_other_variables(std::span<const FlatNode> nodes, const char* call) {
+  if (!DeviceStreams::several()) return;
+  for (const FlatNode& node : nodes) {
+    const auto* const copy = std::get_if<RawCopy>(&node.action);
+    if (copy == nullptr || copy->variable_of.value_or(current_device) == current_device) continue;
+    return finding(FindingKind::kIncomplete, call,
+                   "a graph that copies a variable, while another device is current than when the "
+                   "copy was added");
+  }
+}
+
 // For each host function of the graph: the copies and memsets that are done when it runs.
 void DeviceWork::tell_by_functions(const std::vector<format::GraphNode>& nodes, Work& work) {
   for (size_t function = 0; function < nodes.size(); ++function) {
@@ -132,6 +149,7 @@ void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& wo
       }
       return;
     }
+    note_other_variables(graph.nodes, work.call);
     const bool same = !graph.changed && !graph.reads_host_memory && graph.id != 0 &&
                       graph.map_generation == allocations_.map().generation() &&
                       allocations_.map().host_visible().empty() && allocations_.adopted().empty();
@@ -153,7 +171,7 @@ void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& wo
       std::vector<NodeWait> value_waits;
       if (lists) single = with_single_values(graph.nodes, work.call, value_waits);
       const std::span<const FlatNode> flat(lists ? single : graph.nodes);
-      std::optional<std::vector<format::GraphNode>> nodes = materialise(flat, work);
+      std::optional<std::vector<format::GraphNode>> nodes = materialise(flat, graph.device, work);
       if (!nodes) {
         finding(FindingKind::kIncomplete, work.call, "a kernel of the graph is not known");
         return;

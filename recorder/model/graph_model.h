@@ -82,7 +82,8 @@ struct ExecutableGraph {
   format::BlobId fingerprint;
   // Nodes with plain host memory as a source: read again at every launch.
   bool reads_host_memory = false;
-  Handle once_disabled = nullptr;  // the first node that the program disabled
+  format::DeviceNumber device = 0;  // was current when it was instantiated
+  Handle once_disabled = nullptr;   // the first node that the program disabled
   // hipEvent_t of the event nodes.
   std::vector<Handle> waits;
   std::vector<Handle> records;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/hip_quirks.h"
+#include "recorder/model/code_registry.h"
+#include "recorder/model/devices.h"
 
 namespace gfxgraph::recorder {
 
@@ -22,6 +24,17 @@ void keep_attributes(const RawAction& before, RawAction& now) {
   auto* const changed = std::get_if<RawLaunch>(&now);
   if (launch != nullptr && changed != nullptr)
     changed->shape.cooperative = launch->shape.cooperative;
+}
+
+// The runtimes differ in whether such a node moves to the current device.
+constexpr const char* kMoved =
+    "of a kernel node, while another device is current than it was made on";
+bool moves(const RawAction& before, const RawAction& now) {
+  const auto* const first = std::get_if<RawLaunch>(&before);
+  const auto* const second = std::get_if<RawLaunch>(&now);
+  return first != nullptr && second != nullptr && first->kernel != nullptr &&
+         second->kernel != nullptr &&
+         first->kernel->module->device != second->kernel->module->device;
 }
 
 }  // namespace
@@ -258,6 +271,8 @@ void Graphs::node_changed(Handle node, RawAction action, const char* call) noexc
     note_words(action);
     for (const auto& [handle, model] : graphs_) {
       if (const auto index = model->find(node)) {
+        if (moves(model->nodes[*index].action, action))
+          finding(FindingKind::kIncomplete, call, kMoved);
         keep_attributes(model->nodes[*index].action, action);
         model->nodes[*index].action = std::move(action);
         return;
@@ -352,6 +367,7 @@ void Graphs::graph_instantiated(Handle executable, Handle graph) noexcept {
     ExecutableGraph& made = executables_[executable];
     made = ExecutableGraph{};
     made.nodes = std::move(*nodes);
+    made.device = current_device;
   });
 }
 
@@ -364,6 +380,7 @@ void Graphs::executable_changed(Handle executable, Handle node, RawAction action
       for (FlatNode& flat : found->second.nodes) {
         if (flat.handle == nullptr || flat.handle != node) continue;
         RawAction& own = flat.disabled ? *flat.disabled : flat.action;
+        if (moves(own, action)) finding(FindingKind::kIncomplete, call, kMoved);
         keep_attributes(own, action);
         own = std::move(action);
         found->second.changed = true;

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <utility>
 
+#include "base/hip_quirks.h"
 #include "codeobj/code_object.h"
 #include "codeobj/function_at.h"
 #include "recorder/model/arguments.h"
+#include "recorder/model/devices.h"
 
 namespace gfxgraph::recorder {
 
@@ -54,21 +56,51 @@ namespace gfxgraph::recorder {
     }
     result = name->entry != nullptr ? name->entry : code_.describe_kernel(*name, call);
     if (result == nullptr) return;
-    if (!result->module->globals_known) code_.discover_globals(*result->module);
-    name_addresses(*result);
-    if (result->module->managed_elsewhere) {
-      finding(format::FindingKind::kIncomplete, call,
-              "a kernel of a module with __managed__ variables, on another device than the first "
-              "one");
-    }
-    for (const ManagedVariable& variable : result->module->managed) {
-      if (variable.known) continue;
-      finding(format::FindingKind::kIncomplete, "__hipRegisterManagedVar",
-              "the address of " + variable.name + " is not known");
-    }
+    describe_found(*result, call);
     if (held.empty()) known = {this, function, device, generation, result};
   });
   return result;
+}
+
+void Launches::describe_found(KernelEntry& kernel, const char* call) {
+  ModuleEntry& module = *kernel.module;
+  if (!module.globals_known) code_.discover_globals(module);
+  name_addresses(kernel);
+  if (module.managed_elsewhere) {
+    finding(format::FindingKind::kIncomplete, call,
+            "a kernel of a module with __managed__ variables, on another device than the first "
+            "one");
+  }
+  for (const ManagedVariable& variable : module.managed) {
+    if (variable.known) continue;
+    finding(format::FindingKind::kIncomplete, "__hipRegisterManagedVar",
+            "the address of " + variable.name + " is not known");
+  }
+}
+
+KernelEntry* Launches::kernel_of_node(KernelEntry& node, format::DeviceNumber graph,
+                                      format::DeviceNumber stream, const char* call) {
+  // Code without variables is the same on each device.
+  if (!DeviceStreams::several() || !code_.has_variables(*node.module)) return &node;
+  if (!hip_quirk_seen(HipQuirk::kGraphRunsOnStreamsDevice, facts_.runtime_version)) return &node;
+  if (graph != stream) {
+    finding(format::FindingKind::kIncomplete, call,
+            "a kernel with variables in a graph that is launched on a stream of another device "
+            "than the current one of its hipGraphInstantiate");
+  }
+  CodeRegistry::FunctionName* const there =
+      node.module->device == stream ? nullptr : code_.registry().on_device(node, stream);
+  if (there == nullptr) return &node;
+  KernelEntry* const kernel =
+      there->entry != nullptr ? there->entry : code_.describe_kernel(*there, call);
+  if (kernel != nullptr) describe_found(*kernel, call);
+  return kernel;
+}
+
+void Launches::captured_elsewhere(const KernelEntry& kernel, const char* call) {
+  if (!code_.has_variables(*kernel.module)) return;
+  finding(format::FindingKind::kIncomplete, call,
+          "a kernel with variables, captured on a stream of another device than the current one");
 }
 
 // What a kernel that is about to run may leave in memory, or find there, and a replay keeps as it
@@ -100,7 +132,7 @@ KernelEntry* Launches::find_any_kernel(Handle function, const char* call,
                                        HeldFindings& held) noexcept {
   bool stub = false;
   guarded([&] { stub = code_.registry().find_host_function(function) != nullptr; });
-  return look_up_kernel(function, stub, call, held);
+  return look_up_kernel(function, stub, call, held, current_device);
 }
 
 bool Launches::may_wait_for_grids(const KernelEntry& kernel) noexcept {

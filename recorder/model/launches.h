@@ -45,6 +45,7 @@ class Launches : private Part {
   KernelEntry* find_kernel(Handle function, bool host_function, const char* call,
                            HeldFindings& held, format::DeviceNumber device = 0) noexcept;
   // A graph node's function: a host stub, else a hipFunction_t. Also where launches are idle.
+  // It is of the thread's current device.
   KernelEntry* find_any_kernel(Handle function, const char* call, HeldFindings& held) noexcept;
   // Before the call. Takes no lock that another thread's launches take, and once buffers have grown
   // allocates nothing.
@@ -64,6 +65,12 @@ class Launches : private Part {
   bool light() const noexcept { return light_.load(std::memory_order_relaxed); }
 
   // ---- with the recorder's lock -----------------------------------------------------------------
+  // The kernel that the runtime runs for the node of a graph, which was made for `node`. `graph`:
+  // the device that was current when the graph was instantiated.
+  KernelEntry* kernel_of_node(KernelEntry& node, format::DeviceNumber graph,
+                              format::DeviceNumber stream, const char* call);
+  // A launch on the stream is captured while another device is current.
+  void captured_elsewhere(const KernelEntry& kernel, const char* call);
   format::Launch make_launch(RawLaunch raw, format::StreamId stream);
   // Data that launches read may have changed. `live`: the recording is open and not over.
   void update_ways(bool live) noexcept;
@@ -74,6 +81,8 @@ class Launches : private Part {
   KernelEntry* look_up_kernel(Handle function, bool host_function, const char* call,
                               HeldFindings& held, format::DeviceNumber device = 0) noexcept;
   void name_addresses(KernelEntry& entry);
+  // Of a kernel that the trace has.
+  void describe_found(KernelEntry& kernel, const char* call);
   // The pointers in a launch's arguments; problems become findings.
   void resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
                          std::vector<format::Relocation>& relocations,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -53,6 +54,9 @@ struct RawCopy {
   uint64_t depth = 1;
   MemorySide destination_side = MemorySide::kUnknown;
   MemorySide source_side = MemorySide::kUnknown;
+  // From or to a variable: of the device that was current then. The runtime takes the one of the
+  // device that is current when it does the copy.
+  std::optional<format::DeviceNumber> variable_of = {};
 };
 
 struct RawMemset {

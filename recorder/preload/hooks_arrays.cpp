@@ -63,11 +63,16 @@ hipError_t end_array(int index, hipArray* array, const void* site = __builtin_re
   if (!scope.record) return real(index, array);
   const uint64_t address = recorder().array_leaves(array);
   // As this call does itself, before its last contents are read.
+  hipError_t waited = hipSuccess;
   if (recorder().array_waits_for_null_stream())
-    (void)real(kCall_hipStreamSynchronize, hipStream_t{nullptr});
+    waited = real(kCall_hipStreamSynchronize, hipStream_t{nullptr});
   Freeing freeing = recorder().freeing(address);
   const hipError_t result = real(index, array);
   if (result != hipSuccess) recorder().array_stays(array, address);
+  if (result == hipSuccess && waited != hipSuccess)
+    recorder().note_incomplete(display_name(index),
+                               "hipStreamSynchronize of the null stream failed before it: what the "
+                               "trace has of the array may not be its last contents");
   recorder().freed(std::move(freeing), result == hipSuccess);
   return result;
 }
@@ -180,6 +185,19 @@ hipError_t whole_copy(int index, bool to_array, const void* array, size_t x, siz
 
 void image_created(int index, const Recorder::NewImage& image) {
   recorder().image_created(image, display_name(index));
+}
+
+template <typename View>
+void set_view(format::ImageObject& to, const View& view) {
+  to.has_view = true;
+  to.view_format = static_cast<uint32_t>(view.format);
+  to.view_width = view.width;
+  to.view_height = view.height;
+  to.view_depth = view.depth;
+  to.first_level = view.firstMipmapLevel;
+  to.last_level = view.lastMipmapLevel;
+  to.first_layer = view.firstLayer;
+  to.last_layer = view.lastLayer;
 }
 
 hipError_t surface_created(int index, hipSurfaceObject_t* object, const hipResourceDesc* resource,
@@ -441,23 +459,63 @@ GFXGRAPH_HOOK hipError_t hipCreateTextureObject(hipTextureObject_t* object,
   to.mip_bias = texture->mipmapLevelBias;
   to.mip_least = texture->minMipmapLevelClamp;
   to.mip_most = texture->maxMipmapLevelClamp;
-  if (view != nullptr) {
-    to.has_view = true;
-    to.view_format = static_cast<uint32_t>(view->format);
-    to.view_width = view->width;
-    to.view_height = view->height;
-    to.view_depth = view->depth;
-    to.first_level = view->firstMipmapLevel;
-    to.last_level = view->lastMipmapLevel;
-    to.first_layer = view->firstLayer;
-    to.last_layer = view->lastLayer;
-  }
+  if (view != nullptr) set_view(to, *view);
   image_created(kCall_hipCreateTextureObject, image);
   return result;
 }
 
 GFXGRAPH_HOOK hipError_t hipDestroyTextureObject(hipTextureObject_t object) {
   return end_object(kCall_hipDestroyTextureObject, object);
+}
+
+// The driver's form. Its numbers are those of the other one, but for the flags.
+GFXGRAPH_HOOK hipError_t hipTexObjectCreate(hipTextureObject_t* object,
+                                            const HIP_RESOURCE_DESC* resource,
+                                            const HIP_TEXTURE_DESC* texture,
+                                            const HIP_RESOURCE_VIEW_DESC* view) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipTexObjectCreate, object, resource, texture, view);
+  if (!scope.record || result != hipSuccess) return result;
+  Recorder::NewImage image;
+  image.handle = address_of(*object);
+  format::ImageObject& to = image.object;
+  switch (resource->resType) {
+    case HIP_RESOURCE_TYPE_ARRAY: image.array = resource->res.array.hArray; break;
+    case HIP_RESOURCE_TYPE_LINEAR:
+      to.resource = format::ImageResource::kLinear;
+      image.address = address_of(resource->res.linear.devPtr);
+      to.format = texel_format(resource->res.linear.format, resource->res.linear.numChannels);
+      to.size_bytes = resource->res.linear.sizeInBytes;
+      break;
+    case HIP_RESOURCE_TYPE_PITCH2D:
+      to.resource = format::ImageResource::kPitched;
+      image.address = address_of(resource->res.pitch2D.devPtr);
+      to.format = texel_format(resource->res.pitch2D.format, resource->res.pitch2D.numChannels);
+      to.width = resource->res.pitch2D.width;
+      to.height = resource->res.pitch2D.height;
+      to.pitch_bytes = resource->res.pitch2D.pitchInBytes;
+      break;
+    default: break;  // an unknown array
+  }
+  for (size_t i = 0; i < 3; ++i) to.address_mode[i] = static_cast<uint8_t>(texture->addressMode[i]);
+  to.filter = static_cast<uint8_t>(texture->filterMode);
+  const bool as_they_are = (texture->flags & HIP_TRSF_READ_AS_INTEGER) != 0;
+  to.read_mode =
+      static_cast<uint8_t>(as_they_are ? hipReadModeElementType : hipReadModeNormalizedFloat);
+  to.srgb = (texture->flags & HIP_TRSF_SRGB) != 0;
+  std::copy_n(texture->borderColor, 4, to.border.begin());
+  to.normalized = (texture->flags & HIP_TRSF_NORMALIZED_COORDINATES) != 0;
+  to.max_anisotropy = texture->maxAnisotropy;
+  to.mip_filter = static_cast<uint8_t>(texture->mipmapFilterMode);
+  to.mip_bias = texture->mipmapLevelBias;
+  to.mip_least = texture->minMipmapLevelClamp;
+  to.mip_most = texture->maxMipmapLevelClamp;
+  if (view != nullptr) set_view(to, *view);
+  image_created(kCall_hipTexObjectCreate, image);
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipTexObjectDestroy(hipTextureObject_t object) {
+  return end_object(kCall_hipTexObjectDestroy, object);
 }
 
 GFXGRAPH_HOOK hipError_t gfxgraph_create_surface(

@@ -163,6 +163,7 @@ hipError_t symbol_copy(int index, const void* symbol, size_t offset, bool to_sym
   }
   RawCopy raw;
   raw.width_bytes = bytes;
+  raw.variable_of = current_device;
   RawCopyEnd& at = to_symbol ? raw.destination : raw.source;
   at.address = address + offset;
   (to_symbol ? raw.source : raw.destination).address = address_of(other);

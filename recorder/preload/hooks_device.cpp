@@ -1,4 +1,6 @@
 // Hooks of what chooses a device, and which calls are recorded on all devices.
+#include <string_view>
+
 #include "recorder/preload/hooks_internal.h"
 
 using namespace gfxgraph::recorder;
@@ -9,8 +11,8 @@ constexpr const char* kFirstOnly =
     "on another device than the first one, the only one on which it is recorded; "
     "HIP_VISIBLE_DEVICES selects it";
 
-// Of all others, a trace says only what they do on the first device: of graphs and captures, of
-// streams of a thread, of reset devices and their limits, of memory that the program maps itself.
+// Of all others, a trace says only what they do on the first device: of reset devices and their
+// limits, of arrays, of stream memory operations, of memory that the program maps itself.
 bool on_all_devices(int index) {
   switch (index) {
     case kCall_hipSetDevice:
@@ -26,6 +28,7 @@ bool on_all_devices(int index) {
     case kCall_hipModuleGetFunction:
     case kCall_hipModuleGetGlobal:
     case kCall_hipGetSymbolAddress:
+    case kCall_hipGetFuncBySymbol:
     case kCall_hipLaunchKernel:
     case kCall_hipLaunchByPtr:
     case kCall_hipExtLaunchKernel:
@@ -114,18 +117,18 @@ bool on_all_devices(int index) {
   }
 }
 
+// Graphs, captures, and the forms of calls whose null stream is the thread's own.
+bool is_by_name(std::string_view name) {
+  if (name.find("BatchMemOp") != std::string_view::npos) return false;
+  if (name.starts_with("hipGraph") || name.starts_with("hipDrvGraph")) return true;
+  if (name.starts_with("hipStream") && name.find("Capture") != std::string_view::npos) return true;
+  return name.ends_with("_spt") && name.find("Array") == std::string_view::npos;
+}
+
 }  // namespace
 
 void gfxgraph::recorder::note_other_device(int index) noexcept {
-  if (!on_all_devices(index)) recorder().note_incomplete(display_name(index), kFirstOnly);
-}
-
-void gfxgraph::recorder::note_per_thread_stream() noexcept {
-  recorder().note_incomplete("hipStreamPerThread", kFirstOnly);
-}
-
-void gfxgraph::recorder::note_capture_device(int index, Handle stream) noexcept {
-  if (DeviceStreams::device_of(stream) != 0)
+  if (!on_all_devices(index) && !is_by_name(kCallRows[index].name))
     recorder().note_incomplete(display_name(index), kFirstOnly);
 }
 

@@ -58,10 +58,6 @@ extern thread_local Learned learned;
 // hooks_device.cpp: a recorded call succeeded while another device than 0 was current. Marks the
 // trace incomplete with the call's name, unless it is recorded on all devices.
 void note_other_device(int index) noexcept;
-// The same for what is named by its argument.
-void note_per_thread_stream() noexcept;
-// Graphs of another device's streams are not recorded.
-void note_capture_device(int index, Handle stream) noexcept;
 
 enum class CallKind {
   kOther,
@@ -134,10 +130,7 @@ hipError_t real(int index, Args... args) noexcept {
 inline Handle stream_key(hipStream_t stream) noexcept {
   const auto value = reinterpret_cast<uintptr_t>(stream);
   if (value < 2) return null_stream(current_device);
-  if (value != 2) return stream;
-  if (current_device != 0) [[unlikely]]
-    note_per_thread_stream();
-  return per_thread_stream();
+  return value == 2 ? per_thread_stream() : stream;
 }
 // Of functions without a stream argument.
 inline Handle no_stream() noexcept { return null_stream(current_device); }

@@ -24,7 +24,7 @@ hipError_t stream_memory(const Scope& scope, hipError_t result, void** pointer, 
   if (!scope.record || result != hipSuccess) return result;
   const Handle key = stream_key(stream);
   if (recorder().graphs().capturing(key)) {
-    recorder().graph_memory(address_of(*pointer), bytes);
+    recorder().graph_memory(address_of(*pointer), bytes, DeviceStreams::device_of(key));
     recorder().graphs().captured(key, RawGraphMemory{address_of(*pointer), false});
   } else {
     recorder().allocated({AllocationKind::kStreamOrdered, address_of(*pointer), 0, bytes, 0, key});

@@ -12,7 +12,7 @@ using namespace gfxgraph::recorder;
 namespace {
 
 RawAction memory_action(const MemoryNodeParams& made) {
-  recorder().graph_memory(address_of(made.address), made.size_bytes);
+  recorder().graph_memory(address_of(made.address), made.size_bytes, current_device);
   return RawGraphMemory{address_of(made.address), false};
 }
 

@@ -238,7 +238,6 @@ GFXGRAPH_HOOK hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCapt
   const Scope scope;
   const hipError_t result = real(kCall_hipStreamBeginCapture, stream, mode);
   if (scope.record && result == hipSuccess) {
-    note_capture_device(kCall_hipStreamBeginCapture, stream_key(stream));
     recorder().graphs().capture_begins(stream_key(stream));
   }
   return result;
@@ -259,7 +258,6 @@ GFXGRAPH_HOOK hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGra
   const hipError_t result =
       real(kCall_hipStreamBeginCaptureToGraph, stream, graph, dependencies, edges, count, mode);
   if (scope.record && result == hipSuccess) {
-    note_capture_device(kCall_hipStreamBeginCaptureToGraph, stream_key(stream));
     recorder().graphs().capture_begins_in(stream_key(stream), graph,
                                           reinterpret_cast<const Handle*>(dependencies), count);
   }

@@ -43,13 +43,6 @@ void add_device_cases(std::vector<GoldenCase>& cases) {
   variable.device = 1;
   cases.push_back({"device_of_variable_not_its_codes", behind({variable})});
   cases.push_back({"device_of_launch_not_its_codes", behind({sample_launch(1, 1, 2)})});
-  Graph graph{1, {GraphNode{sample_launch(1, 1), {}}}};
-  std::vector<RawRecord> records = base_records();
-  std::vector<RawRecord> added = {{RecordKind::kDevice, 0, packed(Device{1, 2})},
-                                  {RecordKind::kGraph, 0, packed(graph)},
-                                  {RecordKind::kEvents, 0, packed_events({GraphLaunch{1, 2}}, 4)}};
-  records.insert(records.end() - 1, added.begin(), added.end());
-  cases.push_back({"device_of_graph_launch_not_its_kernels", join_records(records)});
 }
 
 // Each field of an array, a texture or a surface that can be wrong.

@@ -92,6 +92,21 @@ FAKE hipError_t hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemc
 FAKE hipError_t hipMemset(void* to, int value, size_t bytes) {
   return call([&] { std::memset(to, value, bytes); });
 }
+FAKE hipError_t hipMallocArray(hipArray** array, const hipChannelFormatDesc*, size_t width,
+                               size_t height, unsigned) {
+  return allocate(reinterpret_cast<void**>(array), width * height * 16);
+}
+FAKE hipError_t hipFreeArray(hipArray* array) {
+  return call([&] { std::free(array); });
+}
+FAKE hipError_t hipMallocMipmappedArray(hipMipmappedArray_t* array, const hipChannelFormatDesc*,
+                                        hipExtent, unsigned, unsigned) {
+  return allocate(reinterpret_cast<void**>(array), 64);
+}
+FAKE hipError_t hipMipmappedArrayCreate(hipMipmappedArray_t* array, HIP_ARRAY3D_DESCRIPTOR*,
+                                        unsigned) {
+  return allocate(reinterpret_cast<void**>(array), 64);
+}
 FAKE hipError_t hipLaunchKernel(const void*, dim3, dim3, void**, size_t, hipStream_t) {
   return call([] {});
 }
@@ -105,7 +120,8 @@ FAKE hipError_t hipStreamDestroy(hipStream_t stream) {
   return call([&] { std::free(stream); });
 }
 FAKE hipError_t hipStreamSynchronize(hipStream_t) {
-  return call([] {});
+  static const bool never = std::getenv("FAKE_HIP_NEVER_WAITS") != nullptr;
+  return never ? leave(hipErrorUnknown) : call([] {});
 }
 FAKE hipError_t hipStreamQuery(hipStream_t) {
   return call([] {});

@@ -63,6 +63,8 @@ static void ends_of_images(Word* to, hipStream_t stream, bool free_waits) {
   hipTextureObject_t texture;
   CHECK(hipCreateTextureObject(&texture, &resource, &plain, nullptr));
   blocks("hipDestroyTextureObject", stream, [&] { CHECK(hipDestroyTextureObject(texture)); });
+  CHECK(hipCreateTextureObject(&texture, &resource, &plain, nullptr));
+  blocks("hipTexObjectDestroy", stream, [&] { CHECK(hipTexObjectDestroy(texture)); });
   resource = {};
   resource.resType = hipResourceTypeArray;
   resource.res.array.array = array;

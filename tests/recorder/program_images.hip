@@ -1,4 +1,4 @@
-// Arrays, textures and surfaces: program_images arrays | textures | modes | surfaces | graph |
+// Arrays, textures and surfaces: program_images arrays | textures | objects | modes | surfaces | graph |
 // ranges. Each checks its own results.
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +26,11 @@ __global__ void fetch_2d(hipTextureObject_t texture, float* out) {
 }
 __global__ void fetch_1d(hipTextureObject_t texture, int* out) {
   out[threadIdx.x] = tex1Dfetch<int>(texture, static_cast<int>(threadIdx.x));
+}
+// 0 to 1, and as they are: together i / 255 + i.
+__global__ void fetch_parts(hipTextureObject_t parts, hipTextureObject_t whole, float* out) {
+  const int x = static_cast<int>(threadIdx.x);
+  out[x] = tex1Dfetch<float>(parts, x) + static_cast<float>(tex1Dfetch<unsigned char>(whole, x));
 }
 __global__ void fetch_part(Part part) {
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(blockIdx.x);
@@ -270,6 +275,68 @@ void textures() {
   CHECK(hipFreeArray(one));
 }
 
+// Textures of the driver's interface: of an array of floats, of pitched memory, and of bytes that
+// are read as numbers from 0 to 1 and as they are.
+void objects() {
+  const std::vector<float> first = numbers(1), second = numbers(1000);
+  hipArray_t array = new_array();
+  CHECK(hipMemcpy2DToArray(array, 0, 0, first.data(), kRow, kRow, kHeight, hipMemcpyHostToDevice));
+  float* out = new_buffer(numbers(0));
+  HIP_RESOURCE_DESC resource = {};
+  resource.resType = HIP_RESOURCE_TYPE_ARRAY;
+  resource.res.array.hArray = array;
+  HIP_TEXTURE_DESC desc = {};
+  desc.addressMode[0] = desc.addressMode[1] = HIP_TR_ADDRESS_MODE_CLAMP;
+  desc.filterMode = HIP_TR_FILTER_MODE_POINT;
+  hipTextureObject_t texture = nullptr;
+  CHECK(hipTexObjectCreate(&texture, &resource, &desc, nullptr));
+  HIP_RESOURCE_DESC said = {};
+  CHECK(hipTexObjectGetResourceDesc(&said, texture));
+  expect(said.resType == HIP_RESOURCE_TYPE_ARRAY, "what a texture was made of");
+  fetch_2d<<<kHeight, kWidth>>>(texture, out);
+  expect(held(out) == first, "a driver's texture of an array");
+  CHECK(hipTexObjectDestroy(texture));
+
+  float* pitched = nullptr;
+  size_t pitch = 0;
+  CHECK(hipMallocPitch(reinterpret_cast<void**>(&pitched), &pitch, kRow, kHeight));
+  CHECK(hipMemcpy2D(pitched, pitch, second.data(), kRow, kRow, kHeight, hipMemcpyHostToDevice));
+  resource = {};
+  resource.resType = HIP_RESOURCE_TYPE_PITCH2D;
+  resource.res.pitch2D.devPtr = reinterpret_cast<hipDeviceptr_t>(pitched);
+  resource.res.pitch2D.format = HIP_AD_FORMAT_FLOAT;
+  resource.res.pitch2D.numChannels = 1;
+  resource.res.pitch2D.width = kWidth;
+  resource.res.pitch2D.height = kHeight;
+  resource.res.pitch2D.pitchInBytes = pitch;
+  CHECK(hipTexObjectCreate(&texture, &resource, &desc, nullptr));
+  fetch_2d<<<kHeight, kWidth>>>(texture, out);
+  expect(held(out) == second, "a driver's texture of rows");
+
+  std::vector<unsigned char> bytes(256);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i);
+  unsigned char* linear = nullptr;
+  CHECK(hipMalloc(reinterpret_cast<void**>(&linear), bytes.size()));
+  CHECK(hipMemcpy(linear, bytes.data(), bytes.size(), hipMemcpyHostToDevice));
+  resource = {};
+  resource.resType = HIP_RESOURCE_TYPE_LINEAR;
+  resource.res.linear.devPtr = reinterpret_cast<hipDeviceptr_t>(linear);
+  resource.res.linear.format = HIP_AD_FORMAT_UNSIGNED_INT8;
+  resource.res.linear.numChannels = 1;
+  resource.res.linear.sizeInBytes = bytes.size();
+  desc = {};
+  hipTextureObject_t parts = nullptr, whole = nullptr;
+  CHECK(hipTexObjectCreate(&parts, &resource, &desc, nullptr));
+  desc.flags = HIP_TRSF_READ_AS_INTEGER;
+  CHECK(hipTexObjectCreate(&whole, &resource, &desc, nullptr));
+  fetch_parts<<<1, 64>>>(parts, whole, out);
+  const std::vector<float> got = held(out, 64);
+  for (size_t i = 0; i < 64; ++i)
+    expect(got[i] > static_cast<float>(i) * 1.003f - 0.01f && got[i] < static_cast<float>(i) * 1.005f + 0.01f,
+           "bytes as numbers");
+  CHECK(hipTexObjectDestroy(whole));
+}
+
 // A texel behind the edges of an axis; -1: the border.
 int folded(int at, int size, hipTextureAddressMode mode, bool normalized) {
   if (!normalized && mode != hipAddressModeBorder) mode = hipAddressModeClamp;
@@ -421,6 +488,7 @@ int main(int argc, char** argv) {
   const char* const mode = argc > 1 ? argv[1] : "";
   if (std::strcmp(mode, "arrays") == 0) arrays();
   else if (std::strcmp(mode, "textures") == 0) textures();
+  else if (std::strcmp(mode, "objects") == 0) objects();
   else if (std::strcmp(mode, "modes") == 0) modes();
   else if (std::strcmp(mode, "surfaces") == 0) surfaces();
   else if (std::strcmp(mode, "graph") == 0) graph();

@@ -7,6 +7,9 @@
 #include <cstring>
 
 using Function = int (*)(int);
+struct Extent {
+  size_t width, height, depth;
+};
 
 extern "C" {
 int hipMalloc(void** pointer, size_t bytes);
@@ -14,6 +17,11 @@ int hipFree(void* pointer);
 int hipGetProcAddress(const char* name, void** function, int version, uint64_t flags, void* status);
 int hipBindTexture2D(size_t offset, size_t reference, size_t memory, size_t format, size_t width,
                      size_t height, size_t pitch);
+int hipMallocArray(void** array, const void* format, size_t width, size_t height, unsigned flags);
+int hipFreeArray(void* array);
+int hipMallocMipmappedArray(void** array, const void* format, Extent extent, unsigned levels,
+                            unsigned flags);
+int hipMipmappedArrayCreate(void** array, void* description, unsigned levels);
 #ifdef LINKED
 int hipFutureLinked(int value);
 #endif
@@ -99,6 +107,17 @@ int main(int argc, char** argv) {
   const auto bind = [](size_t pitch) { return hipBindTexture2D(1, 2, 3, 4, 5, 6, pitch); };
   if (is("unsupported")) std::printf("%d\n", bind(7));
   if (is("refused")) std::printf("%d\n", bind(8));
+  if (is("array")) {
+    const int format[5] = {32, 0, 0, 0, 2};
+    void* array = nullptr;
+    std::printf("%d", hipMallocArray(&array, format, 4, 4, 0));
+    std::printf(" %d\n", hipFreeArray(array));
+  }
+  if (is("mipmapped")) {
+    void* array = nullptr;
+    std::printf("%d", hipMallocMipmappedArray(&array, nullptr, {8, 8, 0}, 2, 0));
+    std::printf(" %d\n", hipMipmappedArrayCreate(&array, nullptr, 2));
+  }
 #ifdef LINKED
   if (is("linked")) std::printf("%d\n", hipFutureLinked(7));
 #endif
