@@ -74,8 +74,13 @@ hip::Memcpy3dParams PreparedCopy::parameters(const HipTable& hip) const noexcept
       hip.hipGetLastError();  // memory that HIP does not know
       return;
     }
-    // Of registered memory HIP 5.2.3 gives no base.
-    if (base == nullptr) base = static_cast<uint8_t*>(memory.pointer) - offset;
+    // Of registered memory HIP 5.2.3 gives no base. Memory registers whole pages, and shifts a
+    // buffer by less than one.
+    if (base == nullptr) {
+      constexpr uintptr_t kPage = 4096;
+      const auto begin = reinterpret_cast<uintptr_t>(memory.pointer) - offset;
+      base = reinterpret_cast<void*>(begin / kPage * kPage);
+    }
     position.x =
         static_cast<size_t>(static_cast<uint8_t*>(memory.pointer) - static_cast<uint8_t*>(base));
     memory.pointer = base;

@@ -334,8 +334,9 @@ bool Program::make_array_copy(Rng& rng, Work& work, bool in_graph) {
       const Region& found = memory_.at((start + i) % memory_.count());
       if (!found.live || !is_array(found) || found.id == array->id) continue;
       const Texels& its = found.texels;
-      const bool alike = found.on == array->on && its.bits == texels.bits && its.components == texels.components &&
-                         its.kind == texels.kind && its.layered == texels.layered &&
+      const bool alike = found.on == array->on && its.bits == texels.bits &&
+                         its.components == texels.components && its.kind == texels.kind &&
+                         its.layered == texels.layered &&
                          (its.size[2] == 0) == (texels.size[2] == 0) &&
                          (its.size[1] == 0) == (texels.size[1] == 0);
       if (alike && its.size[0] >= part[0] && its.rows() >= part[1] && its.slices() >= part[2])
@@ -373,7 +374,7 @@ bool Program::make_array_copy(Rng& rng, Work& work, bool in_graph) {
       api = CopyApi::kArray2D;
     // HIP 5.2.3 refuses it.
     if ((api == CopyApi::kArrayParam2D || api == CopyApi::kArrayParam2DAsync) &&
-        memory->kind == Kind::kRegistered)
+        host_side(memory->kind) && memory->kind != Kind::kPageable)
       api = CopyApi::kArray2DAsync;
     const bool at_place = api == CopyApi::kArray3DAt || api == CopyApi::kArray3DAtAsync;
     // HIP 5.2.3 takes rows and slices of memory that it knows for packed ones

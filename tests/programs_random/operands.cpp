@@ -324,6 +324,12 @@ bool Program::make_work(Rng& rng, Work& work, bool in_graph) {
     made = make_host_work(rng, work);
   }
   if (!made || (in_graph && required_device(work) > 0)) return false;
+  // HIP 5.2.3 does not keep a graph's order for what it copies or sets of another device's memory.
+  if (in_graph && (work.kind == WorkKind::kCopy || work.kind == WorkKind::kSet)) {
+    for (const Side* side : {&work.to, &work.from}) {
+      if (side->ref.region >= 0 && memory_.at(side->ref.region).on != 0) return false;
+    }
+  }
   const Accesses accesses = static_accesses(work, memory_);
   for (size_t i = 0; i < accesses.size(); ++i) {
     for (size_t j = 0; j < accesses.size(); ++j) {

@@ -37,8 +37,8 @@ struct StreamOrder {
   bool blocking = true;  // ordered with the null stream
   bool null = false;     // is the null stream of its device
   int device = 0;
-  OpSet work;            // its operations, and all that was complete before the last of them began
-  OpSet waits;           // hipStreamWaitEvent
+  OpSet work;   // its operations, and all that was complete before the last of them began
+  OpSet waits;  // hipStreamWaitEvent
 };
 
 // Of the first device.

@@ -29,10 +29,10 @@ void Program::say(const std::string& line) {
 
 std::string Program::stream_name(int number) const {
   const bool other = device_of(number) != 0;
-  return number == kNullStream  ? "null stream"
+  return number == kNullStream ? "null stream"
          : order_.streams[static_cast<size_t>(number)].null
              ? text("null stream of device %d", device_of(number))
-         : other ? text("stream %d of device %d", number, device_of(number))
+         : other                ? text("stream %d of device %d", number, device_of(number))
          : number == kOwnStream ? "own stream"
                                 : text("stream %d", number);
 }

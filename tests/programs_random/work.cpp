@@ -163,8 +163,7 @@ void store(uint8_t* bytes, uint64_t index, T value) {
 
 void apply_globals(const Work& work, Memory& memory, uint32_t a) {
   std::vector<uint8_t*> g;
-  for (const Region* region : globals_of(memory, work))
-    g.push_back(memory.bytes({region->id, 0}));
+  for (const Region* region : globals_of(memory, work)) g.push_back(memory.bytes({region->id, 0}));
   if (work.kernel == Kernel::read_globals) {
     uint8_t* d = memory.bytes(work.refs[0]);
     for (uint32_t i = 0; i < work.n; ++i) {
