@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
     float* memory = nullptr;
     CHECK(hipMalloc(reinterpret_cast<void**>(&memory), kRow * kHeight));
     CHECK(hipMemcpy(memory, values.data(), kRow * kHeight, hipMemcpyHostToDevice));
-    CHECK(hipBindTexture(nullptr, line, memory, kRow * kHeight));
+    size_t offset = 0;
+    CHECK(hipBindTexture(&offset, line, memory, kRow * kHeight));
     fetch_line<<<1, kWidth * kHeight>>>(out);
   } else {
     return 2;
