@@ -13,7 +13,7 @@ from harness import Failure, info, main, require, run
 RECORDER = ("--flight-recorder",)
 KEEP = {"GFXGRAPH_RECORD_KEEP_SEGMENTS": "1"}
 # As by_name() of random_programs.py, and copies of nodes of launched graphs, of which nothing is recorded.
-NAMED = re.compile("outside of every buffer| 0 different [0-9]+ uncompared, copies [0-9]+ 0 [0-9]+$"
+NAMED = re.compile("outside every buffer| 0 different [0-9]+ uncompared, copies [0-9]+ 0 [0-9]+$"
                    "|reads uninitialised memory")
 
 

@@ -105,9 +105,9 @@ TEST_F(RawCode, LeavesItsMemory) {
 TEST_F(RawCode, TheEntryIsNoPlaceForCode) {
   code(256, {kEnd});
   put(16, int64_t{1} << 40);
-  expect_bad("kernel_code_entry_byte_offset 1099511627776 leads to no code entry");
+  expect_bad("kernel_code_entry_byte_offset 1099511627776 is not a valid code entry");
   put(16, int64_t{258});
-  expect_bad("kernel_code_entry_byte_offset 258 leads to no code entry");
+  expect_bad("kernel_code_entry_byte_offset 258 is not a valid code entry");
 }
 
 TEST_F(RawCode, AbsurdSizes) {

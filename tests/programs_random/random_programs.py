@@ -23,7 +23,7 @@ BATCH = 20
 # side by side; which bytes work read that was given memory while a kernel ran that has its address, too; plain host memory of which copy nodes of a graph in flight write a part that another one reads; and such memory
 # of which copy nodes and other copies write parts that overlap is not compared; and rows with bytes between them that nodes copy from
 # or to arrays, which HIP 5.2.3 takes for packed ones.
-NAMED = re.compile("outside of every buffer|ignores the pitch|what that read is not known|wrote memory concurrently|concurrently wrote memory|of an earlier graph may still write"
+NAMED = re.compile("outside every buffer|ignores the pitch|what that work read is unknown|wrote memory concurrently|concurrently wrote memory|of an earlier graph may still write"
                    "| 0 different [0-9]+ uncompared, copies [0-9]+ 0 0$")
 
 

@@ -338,7 +338,7 @@ TEST_P(Staging, SaysWhatItNeeds) {
   const auto refused = check_memory(*program, small, {}, *fake.library());
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message,
-              HasSubstr("2001920 of them for what copies to the host bring"));
+              HasSubstr("2001920 of them for copies to the host beyond the staging memory"));
   ++small.max_memory_bytes;
   EXPECT_TRUE(check_memory(*program, small, {}, *fake.library()));
 }
