@@ -52,7 +52,7 @@ TEST(OutputPattern, LengthsThatNoFileSystemHas) {
   EXPECT_TRUE(parsed("%p" + std::string(200, 'x')).check_length());
   const auto length = parsed("%p" + std::string(250, 'x')).check_length();
   ASSERT_FALSE(length);
-  EXPECT_THAT(length.error().message, HasSubstr("at most 255"));
+  EXPECT_THAT(length.error().message, HasSubstr("the limit is 255"));
 }
 
 TEST(OutputPattern, ManifestsHaveTheNameWithoutPlaceholders) {
