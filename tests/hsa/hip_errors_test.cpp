@@ -99,7 +99,7 @@ TEST(HipErrors, NoFunctionThatNeedsTheDeviceIsForgotten) {
       "_ZN8hip_impl22hipLaunchKernelGGLImpl",
       // Descriptors of textures and surfaces, made without work of the device.
       "_Z22hipCreateSurfaceObject", "hipBindTexture", "hipCreateTextureObject", "hipTexRefSet",
-      "hipTexObjectCreate",
+      "hipTexObject",
       // The agent refuses these, and HIP says so: graphics, other processes, virtual memory.
       "hipGraphics", "hipIpc", "hipMipmappedArrayCreate", "hipMemCreate", "hipMemMap",
       "hipMemUnmap", "hipMemSetAccess", "hipMemExport", "hipMemImport", "hipMemPoolExport",
