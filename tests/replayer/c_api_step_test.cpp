@@ -292,7 +292,7 @@ TEST_P(CApiStep, ABufferIsBoundTwiceAndMemoryOnce) {
     EXPECT_EQ(gfxgraph_session_bind(session.get(), buffer, memory, size, 0),
               GFXGRAPH_INVALID_ARGUMENT);
     EXPECT_THAT(gfxgraph_last_error(), HasSubstr(std::string("(") + one + "): "));
-    EXPECT_THAT(gfxgraph_last_error(), HasSubstr(std::string("(") + other + ") has a part of"));
+    EXPECT_THAT(gfxgraph_last_error(), HasSubstr(std::string("(") + other + ") uses a part of"));
     EXPECT_THAT(gfxgraph_last_error(), HasSubstr("bind the other one elsewhere first"));
   };
   session.bind(state, first.data(), 16);

@@ -349,7 +349,7 @@ TEST_F(CApi, TracesAreOpenedFromADescriptorAndFromBytesInPlace) {
   }
   EXPECT_EQ(gfxgraph_trace_open_memory(bytes.data() + 8, bytes.size() - 8, nullptr, &handle),
             GFXGRAPH_INVALID_ARGUMENT);
-  EXPECT_THAT(gfxgraph_last_error(), HasSubstr("multiple of 64"));
+  EXPECT_THAT(gfxgraph_last_error(), HasSubstr("aligned to 64"));
   EXPECT_EQ(handle, nullptr);
 }
 
