@@ -6,8 +6,10 @@
 namespace random_programs {
 namespace {
 
-constexpr uint64_t kSourceBytes = 1 << 16;  // the largest array
-constexpr uint64_t kAlignment = 256;        // of what a texture shows of memory
+constexpr uint32_t kMostWidth = 40, kMostHeight = 20, kMostDepth = 6, kMostTexelBytes = 16;
+constexpr uint64_t kSourceBytes =
+    uint64_t{kMostTexelBytes} * kMostWidth * kMostHeight * kMostDepth;  // the largest array
+constexpr uint64_t kAlignment = 256;  // of what a texture shows of memory
 
 Texels random_format(Rng& rng) {
   Texels texels;
@@ -85,10 +87,10 @@ void Program::act_array(Rng& rng, int slot) {
   if (place >= 0) free_array(place, rng);
   Texels texels = random_format(rng);
   const uint32_t form = rng.below(10);
-  texels.size[0] = rng.between(1, 40);
+  texels.size[0] = rng.between(1, kMostWidth);
   // HIP refuses copies of layers of one row each.
-  if (form >= 2) texels.size[1] = rng.between(1, 20);
-  if (form >= 6) texels.size[2] = rng.between(1, 6);
+  if (form >= 2) texels.size[1] = rng.between(1, kMostHeight);
+  if (form >= 6) texels.size[2] = rng.between(1, kMostDepth);
   texels.layered = form >= 8;
   Region& array = memory_.add(Kind::kArray, texels.bytes());
   array.texels = texels;
