@@ -102,8 +102,9 @@ void Program::free_slot(int slot, Rng& rng) {
   slots_[slot] = -1;
   const bool waits =
       on(Feature::implicit) && (region.kind == Kind::kDevice || region.kind == Kind::kManaged);
-  // hipFree waits for the device itself.
-  if (!waits || rng.chance(50)) settle(kHost, {{region.id, 0, region.size, true}}, rng);
+  // hipFree waits for the memory's device itself, but not for others that use it.
+  if (!waits || rng.chance(50) || devices_ > 1)
+    settle(kHost, {{region.id, 0, region.size, true}}, rng);
   say("free " + ref_text(memory_, {region.id, 0}));
   device_.release(region);
   if (waits) order_.host_knows_device(region.on);
