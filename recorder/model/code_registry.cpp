@@ -240,10 +240,14 @@ CodeRegistry::FunctionName* CodeRegistry::find_launched(Handle function, bool ho
   FunctionName* const found = stub != nullptr ? stub : find_function_handle(function);
   if (found == nullptr || found->module->device == device) return found;
   if (stub == nullptr) return nullptr;  // a module is loaded for one device
-  ModuleEntry& module = on_device(*found->module, device);
-  const auto [entry, added] = device_functions_.try_emplace({&module, found->name});
-  if (added) entry->second = FunctionName{&module, found->name, nullptr};
-  return &entry->second;
+  return &function_of(on_device(*found->module, device), found->name);
+}
+
+CodeRegistry::FunctionName& CodeRegistry::function_of(ModuleEntry& module,
+                                                      const std::string& name) {
+  const auto [entry, added] = device_functions_.try_emplace({&module, name});
+  if (added) entry->second = FunctionName{&module, name, nullptr};
+  return entry->second;
 }
 
 ModuleEntry& CodeRegistry::on_device(ModuleEntry& module, format::DeviceNumber device) {
@@ -266,16 +270,11 @@ ModuleEntry& CodeRegistry::on_device(ModuleEntry& module, format::DeviceNumber d
 CodeRegistry::FunctionName* CodeRegistry::on_device(const KernelEntry& kernel,
                                                     format::DeviceNumber device) {
   ModuleEntry* module = kernel.module;
-  for (const auto& [key, entry] : on_devices_) {
-    if (entry != module) continue;
-    module = const_cast<ModuleEntry*>(key.first);
-    break;
-  }
+  const auto made =
+      std::ranges::find(on_devices_, module, [](const auto& one) { return one.second; });
+  if (made != on_devices_.end()) module = made->first.first;
   if (module->module != nullptr || module->library) return nullptr;
-  module = &on_device(*module, device);
-  FunctionName& function = device_functions_[{module, kernel.kernel.name}];
-  if (function.module == nullptr) function = FunctionName{module, kernel.kernel.name, nullptr};
-  return &function;
+  return &function_of(on_device(*module, device), kernel.kernel.name);
 }
 
 std::vector<ModuleEntry*> CodeRegistry::on_other_devices(const ModuleEntry& module) const {

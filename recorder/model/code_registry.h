@@ -118,7 +118,8 @@ class CodeRegistry {
   // The fat binary's code as the device has it.
   ModuleEntry& on_device(ModuleEntry& module, format::DeviceNumber device);
   std::vector<ModuleEntry*> on_other_devices(const ModuleEntry& module) const;
-  // A kernel of a fat binary as the device has it; nullptr: it is of a module, loaded for another.
+  // A kernel of a fat binary as the device has it; nullptr: it belongs to a module or a library,
+  // which is loaded for one device.
   FunctionName* on_device(const KernelEntry& kernel, format::DeviceNumber device);
   ModuleEntry* find_variable_owner(Handle host_symbol, std::string* name) const;
 
@@ -138,6 +139,9 @@ class CodeRegistry {
  private:
   // No two registries ever have the same number: one may occupy another's address.
   static uint64_t first_generation() noexcept;
+  // On another device than the one that the module was registered for.
+  FunctionName& function_of(ModuleEntry& module, const std::string& name);
+
   std::atomic<uint64_t> generation_{first_generation()};
   std::vector<std::unique_ptr<ModuleEntry>> modules_;
   std::vector<std::unique_ptr<KernelEntry>> kernels_;
@@ -147,8 +151,8 @@ class CodeRegistry {
   std::unordered_map<Handle, FunctionName> host_functions_;
   std::unordered_map<Handle, FunctionName> function_handles_;
   std::unordered_map<Handle, std::pair<ModuleEntry*, std::string>> variables_;
-  std::map<std::pair<const ModuleEntry*, format::DeviceNumber>, ModuleEntry*> on_devices_;
-  std::map<std::pair<const ModuleEntry*, std::string>, FunctionName> device_functions_;
+  std::map<std::pair<ModuleEntry*, format::DeviceNumber>, ModuleEntry*> on_devices_;
+  std::map<std::pair<ModuleEntry*, std::string>, FunctionName> device_functions_;
 };
 
 // The bytes of a module image that a program handed over without a length: a device ELF, or an

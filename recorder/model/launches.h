@@ -65,11 +65,11 @@ class Launches : private Part {
   bool light() const noexcept { return light_.load(std::memory_order_relaxed); }
 
   // ---- with the recorder's lock -----------------------------------------------------------------
-  // The kernel that the runtime runs for the node of a graph, which was made for `node`. `graph`:
-  // the device that was current when the graph was instantiated.
+  // The kernel that the runtime runs for a graph node that was made with `node`; nullptr: unknown,
+  // and a finding says so. `graph`: the device that was current when the graph was instantiated.
   KernelEntry* kernel_of_node(KernelEntry& node, format::DeviceNumber graph,
                               format::DeviceNumber stream, const char* call);
-  // A launch on the stream is captured while another device is current.
+  // Call when a launch is captured while another device than the stream's is current.
   void captured_elsewhere(const KernelEntry& kernel, const char* call);
   format::Launch make_launch(RawLaunch raw, format::StreamId stream);
   // Data that launches read may have changed. `live`: the recording is open and not over.

@@ -37,10 +37,10 @@ struct RawCopyEnd {
   uint64_t address = 0;
   uint64_t pitch_bytes = 0;  // 0: linear
   uint64_t slice_bytes = 0;
-  // Memory that is copied to or from an array: the pointer that the call got, to which it added a
-  // place; else 0.
+  // Memory that is copied to or from an array: the pointer that the call got, before the position
+  // was added; else 0.
   uint64_t pointer = 0;
-  uint64_t rows_bytes = 0;  // of this place: what its rows and slices make
+  uint64_t rows_bytes = 0;  // the part of the position's offset that is rows and slices
 };
 
 // The kind that the call states for an end; kUnknown: look it up in the allocation map.
@@ -54,8 +54,8 @@ struct RawCopy {
   uint64_t depth = 1;
   MemorySide destination_side = MemorySide::kUnknown;
   MemorySide source_side = MemorySide::kUnknown;
-  // From or to a variable: of the device that was current then. The runtime takes the one of the
-  // device that is current when it does the copy.
+  // A copy from or to a variable: the device that was current when the copy was made. The runtime
+  // uses the variable of the device that is current when it copies.
   std::optional<format::DeviceNumber> variable_of = {};
 };
 

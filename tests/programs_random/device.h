@@ -68,9 +68,26 @@ inline bool on_null_stream(const Work& work) {
 bool of_array(const Work& work, const Memory& memory);
 hipMemcpyKind direction(const Work& work, const Memory& memory);
 uint8_t* side_address(const Side& side, const Memory& memory);
+hipMemcpy3DParms parameters_3d(const Work& work, const Memory& memory);
 hipMemcpy3DParms array_parameters(const Work& work, const Memory& memory);
+hipMemsetParams memset_parameters(const Work& work, const Memory& memory);
 // How copies see a region: as the host's memory or the device's.
 bool host_side(Kind kind);
+void run_host_call(void* host_call);
+// kernels.hip
+const void* kernel_function(Kernel kernel);
+
+// Makes room for an element of this index.
+template <typename T>
+void grow(std::vector<T>& list, int index) {
+  if (static_cast<size_t>(index) >= list.size()) list.resize(static_cast<size_t>(index) + 1);
+}
+
+// A call of HIP in a member of Device, unless it only lists.
+#define HIP(call)                    \
+  do {                               \
+    if (!dry_) check((call), #call); \
+  } while (false)
 
 // A host function that the runtime calls.
 struct HostCall {

@@ -42,11 +42,6 @@ Position position_in(const Region& array, uint64_t offset) {
 
 }  // namespace
 
-#define HIP(call)                    \
-  do {                               \
-    if (!dry_) check((call), #call); \
-  } while (false)
-
 bool of_array(const Work& work, const Memory& memory) {
   return work.kind == WorkKind::kCopy && (memory.at(work.to.ref.region).kind == Kind::kArray ||
                                           memory.at(work.from.ref.region).kind == Kind::kArray);
