@@ -129,6 +129,11 @@ class Contents : private Part {
   // ---- reads behind the work of a stream --------------------------------------------------------
   bool any_read() const noexcept { return !reads_.empty(); }
   void read_later(DeferredRead read) { reads_.push_back(std::move(read)); }
+  // Before work of `stream` that may write the ranges `by`, or anything, is issued; or (no stream)
+  // when the host has learned that work ended, so that the program may write what that work read.
+  // Reads that this does not follow may find what it writes.
+  void may_overtake_reads(std::span<const Flight> by, bool anything, std::optional<Handle> stream,
+                          const Flights& flights);
   // Takes the results that have arrived, up to the first missing one, because nothing after it can
   // be written anyway. `all`: no more will arrive. A thread that holds only the drain lock does not
   // see the filled data, because it is blocked.
@@ -157,7 +162,8 @@ class Contents : private Part {
   void take_in_targets(std::vector<format::Relocation>& relocations,
                        const std::function<uint64_t(uint64_t)>& held_at, const Allocation* holder);
   void refresh(Allocation& variable);
-  void take_read(DeferredRead& read);
+  void overtake(DeferredRead& read, const Flight& by, std::optional<Handle> stream);
+  bool take_read(DeferredRead& read);
 
   ByteStore& store_;
   Allocations& allocations_;

@@ -92,8 +92,18 @@ struct DeferredRead {
     uint64_t place_bytes = 0;   // in what is read
     KeptBytes saved;
     std::vector<Flight> over;
+    // Writers that do not follow the read, and may come before it, in the order of their issue:
+    // copies, and the first kernel, host function or wait of the program.
+    struct Overtaking {
+      Flight by;
+      KeptBytes found;                        // when it was issued
+      std::unique_ptr<StreamRead> read = {};  // of a copy, if possible: what its stream finds
+    };
+    std::vector<Overtaking> overtaking = {};
   };
   std::vector<Block> blocks = {};
+  uint32_t number = 0;   // Flights::issue_read(); 0: of no host writes
+  bool arrived = false;  // before something could overtake it
 };
 
 }  // namespace gfxgraph::recorder

@@ -103,7 +103,7 @@ uint32_t Flights::issue(format::StreamId stream, Flight flight) {
   if (flight.kernel) {
     std::erase_if(tail, [&](uint32_t number) {
       const auto found = out_.find(number);
-      if (found == out_.end()) return !is_call(number);
+      if (found == out_.end()) return !is_call(number) && !reads_.contains(number);
       const Flight& before = found->second;
       if (!before.kernel || before.allocation != flight.allocation) return false;
       flight.named = flight.named || before.named;
@@ -157,6 +157,7 @@ std::vector<Flight> Flights::land(const Set& known, bool late) {
     erase(number);
   }
   std::erase_if(calls_, [&](const auto& one) { return known.contains(one.second.number); });
+  std::erase_if(reads_, [&](uint32_t read) { return known.contains(read); });
   if (idle()) {
     tails_.clear();
     events_.clear();
@@ -201,6 +202,7 @@ std::vector<Flight> Flights::follow(const format::Action& action) {
         Set all;
         for (const auto& [number, flight] : out_) all.insert(number);
         calls_.clear();
+        reads_.clear();
         return land(all, false);
       }
       case format::SynchronizeKind::kStream: return land(front(known->object), false);
@@ -266,6 +268,23 @@ bool Flights::is_call(uint32_t number) const {
 bool Flights::follows(format::StreamId stream, format::HostFunctionId first) const {
   const auto found = calls_.find(first);
   return found == calls_.end() || front(stream).contains(found->second.number);
+}
+
+uint32_t Flights::issue_read(format::StreamId stream) {
+  tails_[stream] = front(stream);
+  tails_[stream].insert(next_);
+  reads_.insert(next_);
+  return next_++;
+}
+
+bool Flights::follows_read(format::StreamId stream, uint32_t read) const {
+  return host_follows_read(read) || front(stream).contains(read);
+}
+
+void Flights::forget_read(uint32_t read) {
+  reads_.erase(read);
+  for (auto& [stream, tail] : tails_) tail.erase(read);
+  for (auto& [event, captured] : events_) captured.erase(read);
 }
 
 std::vector<Flight> Flights::beside(format::StreamId stream) const {

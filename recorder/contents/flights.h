@@ -56,7 +56,7 @@ class Flights {
   bool empty() const noexcept { return out_.empty(); }
   bool any_kernel() const noexcept { return kernels_ != 0; }
   // Nothing is tracked: no event would change anything.
-  bool idle() const noexcept { return out_.empty() && calls_.empty(); }
+  bool idle() const noexcept { return out_.empty() && calls_.empty() && reads_.empty(); }
   void add(const format::Device& device) {
     devices_.add(device);
     several_ = true;
@@ -80,6 +80,13 @@ class Flights {
   std::vector<Flight> over(format::AllocationId allocation, uint64_t begin, uint64_t end,
                            format::StreamId reader) const;
   void forget(format::AllocationId allocation);
+  // The recorder's own read behind the work of the stream was issued. Returns its number, for
+  // follows_read(), until forget_read().
+  uint32_t issue_read(format::StreamId stream);
+  // Whether the next work of the stream, or of the host, comes after the read.
+  bool follows_read(format::StreamId stream, uint32_t read) const;
+  bool host_follows_read(uint32_t read) const { return !reads_.contains(read); }
+  void forget_read(uint32_t read);
   // Copies, memsets and kernels that were given the memory and do not precede the next work of the
   // stream.
   std::vector<Flight> beside(format::StreamId stream) const;
@@ -127,6 +134,7 @@ class Flights {
     std::vector<Set> told;  // of the graph itself, by function
   };
   std::map<format::HostFunctionId, Call> calls_;
+  Set reads_;  // whose completion the host does not know; in no other map than the tails
   uint32_t first_own_ = UINT32_MAX;  // for the next call()
   std::vector<Set> told_;
   format::StreamDevices devices_;

@@ -79,6 +79,10 @@ class HostWrites final : public Landing, private Part {
   // device's. If the host may have used it already, the bytes are left to be found as host writes,
   // which they may be; they are right in either case.
   void land(const std::vector<Flight>& landing) override;
+  // See Contents::may_overtake_reads().
+  void host_learns() override;
+  void may_overtake_reads(const Work& work);
+  void read_is_over(uint32_t read) { flights_.forget_read(read); }
 
   // ---- plain host memory that copy nodes write --------------------------------------------------
   // A copy node to plain host memory may be followed by one that reads it, in the same graph: both

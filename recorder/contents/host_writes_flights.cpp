@@ -414,6 +414,17 @@ void HostWrites::land_block(Allocation& allocation, uint64_t block, std::span<co
   }
 }
 
+void HostWrites::host_learns() {
+  if (contents_.any_read()) contents_.may_overtake_reads({}, true, std::nullopt, flights_);
+}
+
+void HostWrites::may_overtake_reads(const Work& work) {
+  if (!contents_.any_read()) return;
+  const bool calls_host = work.runs != 0;
+  contents_.may_overtake_reads(work.flights, calls_host, work.stream, flights_);
+  contents_.may_overtake_reads(work.may_write, calls_host, work.stream, flights_);
+}
+
 // Returns the blocks for which a host write precedes the reader's event. Its bytes are read when
 // the stream reaches the reader. Nothing if the stream cannot be read.
 std::optional<std::set<uint64_t>> HostWrites::read_doubted(Allocation& allocation,
@@ -467,7 +478,8 @@ bool HostWrites::read_run(const Allocation& allocation, std::span<DeferredRead::
        .item = events.get(),
        .writes = events.get(),
        .allocation = allocation.id,
-       .blocks = {std::make_move_iterator(blocks.begin()), std::make_move_iterator(blocks.end())}});
+       .blocks = {std::make_move_iterator(blocks.begin()), std::make_move_iterator(blocks.end())},
+       .number = flights_.issue_read(events_.stream_id(reader.stream))});
   journal_.enqueue(journal_.queue().draw(), std::move(events));
   return true;
 }

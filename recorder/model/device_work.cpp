@@ -160,6 +160,7 @@ void DeviceWork::prepare(Work& work) noexcept {
               "a host function: its writes are replayed, the function is not");
     }
     work.skip = !work.action;
+    host_writes_.may_overtake_reads(work);
   });
 }
 

@@ -226,6 +226,7 @@ void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& wo
     work.action = format::GraphLaunch{graph.id, events_.stream_id(stream), 0};
     reachable_may_be_written(work, events_.stream_id(stream));
     work.skip = false;
+    host_writes_.may_overtake_reads(work);
     ++graph_launches_;
   });
 }

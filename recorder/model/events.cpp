@@ -14,6 +14,13 @@ namespace {
 
 constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
 
+bool tells_host(const format::Action& action) {
+  const auto* const copy = std::get_if<format::Copy>(&action);
+  const auto* const set = std::get_if<format::Memset>(&action);
+  return std::holds_alternative<format::Synchronize>(action) ||
+         (copy != nullptr && !copy->asynchronous) || (set != nullptr && !set->asynchronous);
+}
+
 }  // namespace
 
 // Events are in the order in which calls returned. For successive calls, in one thread or ordered
@@ -36,8 +43,10 @@ format::Event& Events::push(format::Action action) {
   stream_used(event->action, ticket);
   program_waited(event->action);
   const std::vector<Flight> known = flights_.follow(event->action);
+  const bool tells = tells_host(event->action);
   format::Event& pushed = *event;
   journal_.enqueue(ticket, std::move(event));
+  if (tells) landing_.host_learns();
   landing_.land(known);
   return pushed;
 }

@@ -24,6 +24,8 @@ namespace gfxgraph::recorder {
 class Landing {
  public:
   virtual void land(const std::vector<Flight>& landing) = 0;
+  // An event told the host that work, perhaps none that writes host-visible memory, is done.
+  virtual void host_learns() = 0;
 
  protected:
   ~Landing() = default;

@@ -326,5 +326,151 @@ TEST_F(RecorderReadsTest, WhatIsInDoubtAndNeverArrivesMakesATraceIncomplete) {
   EXPECT_FALSE(trace->complete());
 }
 
+// The second launch's stream comes to its read late. Until then others, which that launch does not
+// touch, may write other parts of the memory: that is not what the launch found.
+class RecorderOvertakenReadsTest : public RecorderReadsTest {
+ protected:
+  void SetUp() override {
+    RecorderReadsTest::SetUp();
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    launch(host_);
+    host_[5000] = 1;
+    launch(host_, handle(11));
+  }
+  void set_async(size_t offset, size_t bytes, uintptr_t stream) {
+    Work work;
+    RawMemset raw;
+    raw.address = reinterpret_cast<uint64_t>(host_) + offset;
+    raw.width_elements = bytes;
+    raw.value = 7;
+    work.raw = raw;
+    work.stream = handle(stream);
+    work.call = "hipMemsetAsync";
+    const size_t reads = state_.under_way.size();
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+    // The device is quick: it comes to the memset, and what it has been given before that.
+    while (state_.under_way.size() > reads) {
+      state_.under_way.back()();
+      state_.under_way.pop_back();
+    }
+    std::memset(host_ + offset, 7, bytes);
+  }
+  // Offsets of the bytes of the program's writes before the second launch.
+  std::set<uint64_t> written_before_reader(const Trace& trace) {
+    std::set<uint64_t> offsets;
+    const auto places_of_writes = places<format::HostWrite>(trace);
+    const auto writes = actions<format::HostWrite>(trace);
+    for (size_t i = 0; i < writes.size(); ++i) {
+      if (places_of_writes[i] > places<format::Launch>(trace)[1]) continue;
+      for (uint64_t byte = 0; byte < writes[i].content.size_bytes; ++byte)
+        offsets.insert(writes[i].offset_bytes + byte);
+    }
+    return offsets;
+  }
+  static std::set<uint64_t> word(uint64_t at) {
+    std::set<uint64_t> bytes;
+    for (uint64_t byte = 0; byte < 8; ++byte) bytes.insert(at + byte);
+    return bytes;
+  }
+};
+
+TEST_F(RecorderOvertakenReadsTest, ByAMemset) {
+  set_async(5100, 100, 12);
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(written_before_reader(*trace), word(5000));
+}
+
+TEST_F(RecorderOvertakenReadsTest, ByAKernel) {
+  launch(host_, handle(12));
+  host_[5100] = 2;
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(written_before_reader(*trace), word(5000));
+}
+
+TEST_F(RecorderOvertakenReadsTest, ByTheProgramAfterItHasWaited) {
+  wait();
+  host_[5100] = 2;
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(written_before_reader(*trace), word(5000));
+}
+
+TEST_F(RecorderOvertakenReadsTest, ByAHostFunction) {
+  host_function([&] { host_[5100] = 2; }, handle(12));
+  during_call_();
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete()) << "it writes beside the first kernel, which has the memory";
+  EXPECT_EQ(written_before_reader(*trace), word(5000));
+}
+
+// The memset's stream knows what was there before it.
+TEST_F(RecorderOvertakenReadsTest, ByAMemsetOfWhatIsInDoubt) {
+  set_async(4996, 8, 12);
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(written_before_reader(*trace), word(5000));
+  const auto bytes = trace->content(actions<format::HostWrite>(*trace)[0].content);
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(static_cast<int>((*bytes)[0]), 1);
+  EXPECT_EQ(static_cast<int>((*bytes)[1]), 0);
+}
+
+// Whether the reader found what the program, an earlier kernel or the third one wrote is not known.
+TEST_F(RecorderOvertakenReadsTest, ByAKernelThatWritesWhatIsInDoubt) {
+  launch(host_, handle(12));
+  host_[5000] = 2;
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+}
+
+// It follows a kernel that overtakes as well, and finds what that wrote.
+TEST_F(RecorderOvertakenReadsTest, ByAKernelAndAMemsetBehindIt) {
+  launch(host_, handle(12));
+  host_[5100] = 2;
+  set_async(5096, 8, 12);
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(written_before_reader(*trace), word(5000));
+}
+
+// What follows the read, by its stream or by an event, does not overtake it. Changes until then are
+// those of earlier kernels, or of the program for a kernel that waits for it.
+TEST_F(RecorderOvertakenReadsTest, NotByWhatFollowsIt) {
+  launch(host_, handle(11));
+  recorder_->event_recorded(handle(99), handle(11));
+  recorder_->stream_waits(handle(12), handle(99), 0);
+  launch(host_, handle(12));
+  host_[5100] = 2;
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  std::set<uint64_t> expected = word(5000);
+  expected.merge(word(5096));
+  EXPECT_EQ(written_before_reader(*trace), expected);
+}
+
+// A read that has arrived is not overtaken.
+TEST_F(RecorderOvertakenReadsTest, NotAfterItHasArrived) {
+  host_[5100] = 2;  // an earlier kernel
+  state_.arrive();
+  set_async(5000, 200, 12);
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  std::set<uint64_t> expected = word(5000);
+  expected.merge(word(5096));
+  EXPECT_EQ(written_before_reader(*trace), expected);
+}
+
 }  // namespace
 }  // namespace gfxgraph::recorder
