@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "hsa/delays.h"
 #include "hsa/wait.h"
 #include "hsa/watchdog.h"
 
@@ -71,6 +72,7 @@ class CopyThread {
         continue;
       }
       for (Signal* signal : job.front().dependencies) unwatch(*signal, point_);
+      delay();
       run(job.front().shape, job.front().completion);
     }
   }
@@ -101,7 +103,7 @@ void copy_later(const CopyShape& shape, std::vector<Signal*> dependencies, Signa
   // Running a small ready copy here costs less than handing it to the thread.
   constexpr uint64_t kInlineBytes = 256 * 1024;
   const uint64_t bytes = shape.row_bytes * shape.rows * shape.planes;
-  if (bytes <= kInlineBytes && is_ready(dependencies)) return run(shape, completion);
+  if (bytes <= kInlineBytes && !delays() && is_ready(dependencies)) return run(shape, completion);
   CopyThread::instance().add({shape, std::move(dependencies), completion});
 }
 

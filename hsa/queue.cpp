@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "emulator/engine/engine.h"
+#include "hsa/delays.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
 #include "hsa/runtime.h"
@@ -225,6 +226,7 @@ bool Queue::process(uint64_t index, uint64_t next) {
   uint64_t start = 0;
   if (done != nullptr) start = timestamp_ns();
 
+  delay();
   note_activity();
   bool good = false;
   try {
