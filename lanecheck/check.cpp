@@ -339,6 +339,7 @@ class TraceCheck {
       }
       return fail(Status::kDevice, ran.error().to_string());
     }
+    ++totals.ended;
     totals.wave_instructions += ran->wave_instructions;
     report_.wave_instructions += ran->wave_instructions;
     if (!services_.refused().empty()) return fail(Status::kUnsupported, services_.refused());

@@ -60,8 +60,9 @@ struct Stop {
 struct KernelTotals {
   std::string kernel;
   uint64_t launches = 0;
-  uint64_t wave_instructions = 0;
-  uint64_t dropped_lanes = 0;  // B1: lanes that a buffer's range check dropped
+  uint64_t ended = 0;              // of these
+  uint64_t wave_instructions = 0;  // of those that ended
+  uint64_t dropped_lanes = 0;      // B1: lanes that a buffer's range check dropped
 };
 
 // The program's HIP calls behind a finding; empty: unknown.

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/print.h"
 #include "format/reader.h"
+#include "lanecheck/check.h"
 #include "recorder/tool/manifest.h"
 #include "tools/ambiguous_report.h"
 #include "tools/cli.h"
@@ -343,7 +344,7 @@ int info_command(int argc, char** argv) {
   std::string path;
   ReadLimits limits;
   Sections sections;
-  bool json = false;
+  bool json = false, count = false;
   std::string dag;
   const std::map<std::string, TableFormat> formats = {
       {"table", TableFormat::kTable}, {"json", TableFormat::kJson}, {"csv", TableFormat::kCsv}};
@@ -372,6 +373,9 @@ int info_command(int argc, char** argv) {
          "table, json or csv: print only one of --kernels, --launches and --buffers, in this\n"
          "format")
       ->check(CLI::IsMember({"table", "json", "csv"}));
+  app.add_flag("--count", count,
+               "with --kernels: execute the launches in the emulator and add the instructions that "
+               "the waves of each kernel executed, and their share");
   app.add_flag("--lint-summary", sections.lint_summary,
                "print only a line of --lint for each of the first steps");
   app.add_option(
@@ -389,6 +393,11 @@ int info_command(int argc, char** argv) {
     console::error(
         "--format prints one of --kernels, --launches and --buffers; give exactly one of them, and "
         "not --json");
+    return kExitUsage;
+  }
+
+  if (count && (table_format.empty() || only_table(sections) != TableKind::kKernels)) {
+    console::error("--count belongs to --kernels");
     return kExitUsage;
   }
 
@@ -417,8 +426,21 @@ int info_command(int argc, char** argv) {
     return code;
   }
   if (!table_format.empty()) {
-    print_trace_table(trace, *only_table(sections), formats.at(table_format));
-    return code;
+    if (!count) {
+      print_trace_table(trace, *only_table(sections), formats.at(table_format));
+      return code;
+    }
+    lanecheck::CheckOptions options;
+    options.progress = count_on(*progress, "executing launch");
+    const Result<lanecheck::Report> ran = lanecheck::check_trace(trace, options);
+    progress->clear();
+    if (!ran) return report(ran.error());
+    print_trace_table(trace, TableKind::kKernels, formats.at(table_format), &ran->kernels);
+    if (ran->stopped) return report({Status::kIncomplete, "--count: " + ran->stopped->reason});
+    if (ran->failed_launches == 0) return code;
+    return report({Status::kUnsupported,
+                   fmt::format("--count: {} did not end in the emulator; gfxgraph check says why",
+                               counted(ran->failed_launches, "launch"))});
   }
   const TraceSummary summary = summarize(trace);
   if (json) {

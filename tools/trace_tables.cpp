@@ -84,7 +84,8 @@ Result<std::shared_ptr<const codeobj::CodeObject>> parse_code(const format::Trac
   return codeobj::CodeObject::parse(elf);
 }
 
-Table kernel_table(const format::Trace& trace) {
+Table kernel_table(const format::Trace& trace,
+                   const std::vector<lanecheck::KernelTotals>* executed) {
   struct Use {
     uint64_t launches = 0, in_graphs = 0;
     double items = 0;
@@ -109,6 +110,10 @@ Table kernel_table(const format::Trace& trace) {
     std::string problem;
   };
   std::map<format::CodeObjectId, Code> objects;
+  double all_instructions = 0;
+  if (executed != nullptr)
+    for (const lanecheck::KernelTotals& one : *executed)
+      all_instructions += static_cast<double>(one.wave_instructions);
   auto rows = std::make_shared<std::vector<std::pair<double, Row>>>();
   for (const format::Kernel& kernel : trace.kernels()) {
     const Use& use = (*uses)[kernel.id - 1];
@@ -127,33 +132,50 @@ Table kernel_table(const format::Trace& trace) {
       problem = fmt::format("code object {}: {}", kernel.code_object,
                             problem.empty() ? "it has no such kernel" : problem);
     }
+    double order = use.items;
+    std::string instructions, share;  // empty: not all of its launches could be executed
+    if (executed != nullptr) {
+      const lanecheck::KernelTotals& totals = (*executed)[kernel.id - 1];
+      order = static_cast<double>(totals.wave_instructions);
+      if (totals.ended == use.launches + use.in_graphs) {
+        instructions = text(totals.wave_instructions);
+        share = fmt::format("{:.4f}", all_instructions == 0 ? 0 : order / all_instructions);
+      }
+    }
     rows->push_back(
-        {use.items,
+        {order,
          {demangle(kernel.name), text(use.launches), text(use.in_graphs),
           fmt::format("{:.0f}", use.items),
           fmt::format("{:.4f}", all_items == 0 ? 0 : use.items / all_items),
           use.one_shape ? use.shape : "several", code == nullptr ? "" : text(code->vgpr_count),
           code == nullptr ? "" : text(code->sgpr_count), text(kernel.group_segment_bytes),
           text(use.dynamic_lds), text(kernel.private_segment_bytes),
-          text(kernel.kernarg_size_bytes), problem}});
+          text(kernel.kernarg_size_bytes), problem, instructions, share}});
   }
   std::ranges::stable_sort(*rows, std::ranges::greater(), &std::pair<double, Row>::first);
-  return Table{{{"kernel"},
-                {"launches", true},
-                {"launches_in_graphs", true},
-                {"work_items", true},
-                {"work_item_share", true},
-                {"grid_and_block"},
-                {"vgprs", true},
-                {"sgprs", true},
-                {"lds_bytes", true},
-                {"dynamic_lds_bytes", true},
-                {"scratch_bytes", true},
-                {"kernarg_bytes", true},
-                {"problem", false, true}},
-               [rows](const Visit& visit) {
-                 for (const auto& [items, row] : *rows) visit(row);
-               }};
+  Table table{{{"kernel"},
+               {"launches", true},
+               {"launches_in_graphs", true},
+               {"work_items", true},
+               {"work_item_share", true},
+               {"grid_and_block"},
+               {"vgprs", true},
+               {"sgprs", true},
+               {"lds_bytes", true},
+               {"dynamic_lds_bytes", true},
+               {"scratch_bytes", true},
+               {"kernarg_bytes", true},
+               {"problem", false, true}},
+              [rows](const Visit& visit) {
+                for (const auto& [items, row] : *rows) visit(row);
+              }};
+  if (executed != nullptr) {
+    table.columns.push_back({"wave_instructions", true});
+    table.columns.push_back({"wave_instruction_share", true});
+  } else {
+    for (auto& [items, row] : *rows) row.resize(table.columns.size());
+  }
+  return table;
 }
 
 Table launch_table(const format::Trace& trace) {
@@ -289,9 +311,10 @@ void print_json(const Table& table) {
   write_text(stdout, first ? "]\n" : "\n]\n");
 }
 
-Table make_table(const format::Trace& trace, TableKind kind) {
+Table make_table(const format::Trace& trace, TableKind kind,
+                 const std::vector<lanecheck::KernelTotals>* executed = nullptr) {
   switch (kind) {
-    case TableKind::kKernels: return kernel_table(trace);
+    case TableKind::kKernels: return kernel_table(trace, executed);
     case TableKind::kLaunches: return launch_table(trace);
     case TableKind::kBuffers: break;
   }
@@ -322,8 +345,9 @@ Json trace_table_json(const format::Trace& trace, TableKind kind, size_t most_ro
   return Json{{"columns", std::move(columns)}, {"rows", std::move(rows)}};
 }
 
-void print_trace_table(const format::Trace& trace, TableKind kind, TableFormat format) {
-  const Table table = make_table(trace, kind);
+void print_trace_table(const format::Trace& trace, TableKind kind, TableFormat format,
+                       const std::vector<lanecheck::KernelTotals>* executed) {
+  const Table table = make_table(trace, kind, executed);
   switch (format) {
     case TableFormat::kTable: print_aligned(table); break;
     case TableFormat::kJson: print_json(table); break;

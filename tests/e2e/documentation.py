@@ -1,11 +1,12 @@
-"""Help texts, manual pages and shell completion.
+"""Help texts, manual pages, shell completion, and what README.md shows.
 
-documentation.py examples|manuals|completion BUILD_TREE
+documentation.py examples|manuals|completion|readme BUILD_TREE
 """
 
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from harness import main, require, run
 
@@ -50,6 +51,35 @@ def manuals(build, scratch):
             require(option in shown.stdout.replace("\n", " "), f"{page} lacks {option}")
 
 
+def readme(build, scratch):
+    """Each command whose output README.md shows prints that, but for addresses and times."""
+    source = Path(__file__).resolve().parents[2]
+    run(build.record(scratch / "tail.gfxg", build.samples / "masked_tail"))
+    shown = re.findall(r"^```\n\$ (build/release/.*)\n([^`]*)```$", (source / "README.md").read_text(), re.MULTILINE)
+    require(len(shown) >= 3, f"{len(shown)} outputs in README.md")
+
+    def varies_not(text):
+        text = re.sub(r"0x[0-9a-f]{9,}", "ADDRESS", text)
+        lines = [re.sub(r" +[0-9]+\.[0-9]", " TIME", line) if line.startswith("  ") else line for line in text.splitlines()]
+        return [line.rstrip() for line in lines]
+
+    for command, output in shown:
+        here = command.replace("build/release/", f"{build.root}/").replace("build/demo/", f"{scratch}/")
+        done = subprocess.run(["bash", "-c", here], cwd=source, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=300, stdin=subprocess.DEVNULL)
+        printed = done.stdout.replace(f"{scratch}/", "build/demo/").replace(f"{build.root}/", "build/release/").replace(f"{source}/", "")
+        rest = varies_not(printed)
+        any_lines = False
+        for line in varies_not(output):
+            if line == "...":
+                any_lines = True
+                continue
+            require(line in rest and (any_lines or rest[0] == line), f"README.md shows after $ {command}\n{line}\nprinted:\n{printed}")
+            rest = rest[rest.index(line) + 1:]
+            any_lines = False
+        require(not rest or any_lines, f"README.md does not show after $ {command}\n{rest}")
+
+
 def completion(build, scratch):
     script = build.root / "documentation" / "completion" / "bash"
     (scratch / "app.gfxg").touch()
@@ -71,4 +101,4 @@ def completion(build, scratch):
 
 
 if __name__ == "__main__":
-    main({"examples": examples, "manuals": manuals, "completion": completion})
+    main({"examples": examples, "manuals": manuals, "completion": completion, "readme": readme})

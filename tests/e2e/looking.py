@@ -124,6 +124,17 @@ def tables(build, scratch):
     require(all(int(row["vgprs"]) > 0 and int(row["sgprs"]) > 0 for row in kernels), f"{kernels}")
     shares = sum(float(row["work_item_share"]) for row in kernels)
     require(abs(shares - 1) < 0.01, f"{shares}")
+    # What the waves executed, by another command.
+    counted = json.loads(run(build.tool("gfxgraph", "info", trace, "--kernels", "--count", "--format", "json")).stdout)
+    checked = json.loads(run(build.tool("gfxgraph", "check", trace, "--json")).stdout)
+    instructions = {kernel["kernel"]: kernel["wave_instructions"] for kernel in checked["kernels"]}
+    require(len(counted) == len(kernels), f"{counted}")
+    require(sorted(row["wave_instructions"] for row in counted) == sorted(instructions.values()), f"{counted}, {checked['kernels']}")
+    require(counted[0]["wave_instructions"] > 0 and "wave_instructions" not in kernels[0], f"{counted[0]}")
+    for row in counted:
+        share = row["wave_instructions"] / sum(instructions.values())
+        require(abs(row["wave_instruction_share"] - share) < 0.0001, f"{row}")
+    run(build.tool("gfxgraph", "info", trace, "--launches", "--count"), 2)
     counts = [int(row["launches"]) for row in kernels]
     launches = rows("--launches")
     require(len(launches) == sum(counts), f"{len(launches)} launches, {sum(counts)} in the table of kernels")
