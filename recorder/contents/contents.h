@@ -134,6 +134,10 @@ class Contents : private Part {
   // Reads that this does not follow may find what it writes.
   void may_overtake_reads(std::span<const Flight> by, bool anything, std::optional<Handle> stream,
                           const Flights& flights);
+  // Whether the trace's state of the block is not known, because a read of it has not arrived.
+  bool is_being_read(format::AllocationId allocation, uint64_t block_offset) const;
+  // A later event has the state of the block.
+  void supersede_reads(format::AllocationId allocation, uint64_t block_offset);
   // Takes the results that have arrived, up to the first missing one, because nothing after it can
   // be written anyway. `all`: no more will arrive. A thread that holds only the drain lock does not
   // see the filled data, because it is blocked.
@@ -164,6 +168,8 @@ class Contents : private Part {
   void refresh(Allocation& variable);
   void overtake(DeferredRead& read, const Flight& by, std::optional<Handle> stream);
   bool take_read(DeferredRead& read);
+  void told(const DeferredRead& read, const DeferredRead::Block& block,
+            std::span<const std::byte> bytes, const std::vector<bool>& written);
 
   ByteStore& store_;
   Allocations& allocations_;

@@ -125,6 +125,46 @@ StreamState state_of(const DeferredRead& read) {
 
 }  // namespace
 
+bool Contents::is_being_read(format::AllocationId allocation, uint64_t block_offset) const {
+  return std::ranges::any_of(reads_, [&](const DeferredRead& read) {
+    return read.allocation == allocation &&
+           std::ranges::any_of(read.blocks, [&](const DeferredRead::Block& block) {
+             return block.offset_bytes == block_offset && !block.superseded;
+           });
+  });
+}
+
+void Contents::supersede_reads(format::AllocationId allocation, uint64_t block_offset) {
+  for (DeferredRead& read : reads_) {
+    if (read.allocation != allocation) continue;
+    for (DeferredRead::Block& block : read.blocks)
+      if (block.offset_bytes == block_offset) block.superseded = true;
+  }
+}
+
+// The trace's state of the block has these bytes, for later reads and host writes to compare with.
+void Contents::told(const DeferredRead& read, const DeferredRead::Block& block,
+                    std::span<const std::byte> bytes, const std::vector<bool>& written) {
+  if (std::ranges::find(written, true) == written.end()) return;
+  const auto apply = [&](const KeptBytes& saved) {
+    std::vector<std::byte> state = saved.all();
+    for (size_t i = 0; i < std::min(state.size(), bytes.size()); ++i)
+      if (written[i]) state[i] = bytes[i];
+    return store_.keep_hashed(state);
+  };
+  for (DeferredRead& later : reads_) {
+    if (&later == &read || later.allocation != read.allocation) continue;
+    for (DeferredRead::Block& one : later.blocks) {
+      if (one.offset_bytes == block.offset_bytes && one.superseded == block.superseded)
+        one.saved = apply(one.saved).bytes;
+    }
+  }
+  Allocation* const allocation = allocations_.by_id(read.allocation);
+  if (allocation == nullptr || block.superseded) return;
+  const auto saved = allocation->saved_blocks.find(block.offset_bytes / kHostBlockBytes);
+  if (saved != allocation->saved_blocks.end()) saved->second = apply(saved->second.bytes);
+}
+
 // Returns false if a part of what was read is not known.
 bool Contents::take_read(DeferredRead& read) {
   const std::span<const std::byte> bytes = read.read->bytes();
@@ -146,6 +186,7 @@ bool Contents::take_read(DeferredRead& read) {
     known = undo_overtaking(block, saved, changed) && known;
     std::vector<bool> written = changed_beside_copies(now, saved, block.offset_bytes, block.over);
     take_whole_pointers(now, read.words->words, written);
+    told(read, block, now, written);
     for (size_t i = 0; i < now.size(); ++i) {
       size_t end = i;
       while (end < now.size() && written[end]) ++end;

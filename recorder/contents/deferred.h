@@ -90,8 +90,9 @@ struct DeferredRead {
   struct Block {
     uint64_t offset_bytes = 0;  // in the allocation
     uint64_t place_bytes = 0;   // in what is read
-    KeptBytes saved;
+    KeptBytes saved;  // the trace's state of the block; earlier reads that arrive later change it
     std::vector<Flight> over;
+    bool superseded = false;  // a later event has the state of the block
     // Writers that do not follow the read, and may come before it, in the order of their issue:
     // copies, and the first kernel, host function or wait of the program.
     struct Overtaking {

@@ -41,12 +41,18 @@ void HostWrites::check_around_flights(Allocation& allocation, uint64_t block,
                                       std::span<const Flight> flights,
                                       std::span<const std::byte> now) {
   runs_.take_effects();
+  const uint64_t base = block * kHostBlockBytes;
   const auto saved = allocation.saved_blocks.find(block);
-  if (saved == allocation.saved_blocks.end() || saved->second.holds(now)) return;
+  if (saved == allocation.saved_blocks.end()) return;
+  const bool unknown = contents_.is_being_read(allocation.id, base);
+  if (!unknown && saved->second.holds(now)) return;
   std::vector<std::byte> then = saved->second.bytes.all();
   if (now.size() != then.size()) return;
-  const uint64_t base = block * kHostBlockBytes;
   std::vector<bool> written = changed_beside_copies(now, then, base, flights);
+  if (unknown) {
+    for (size_t i = 0; i < now.size(); ++i) written[i] = !copied(flights, base + i);
+    contents_.supersede_reads(allocation.id, base);
+  }
   take_whole_pointers(now, allocations_.words(), written);
   const bool named = named_kernel(flights);
   bool any = false;
@@ -387,6 +393,7 @@ void HostWrites::land_block(Allocation& allocation, uint64_t block, std::span<co
   }
   const auto saved = allocation.saved_blocks.find(block);
   if (left.empty()) {
+    contents_.supersede_reads(allocation.id, base);
     if (saved != allocation.saved_blocks.end()) allocation.saved_blocks.erase(saved);
     allocation.doubted_blocks.erase(block);
     allocation.found_in_doubt = 0;

@@ -326,6 +326,67 @@ TEST_F(RecorderReadsTest, WhatIsInDoubtAndNeverArrivesMakesATraceIncomplete) {
   EXPECT_FALSE(trace->complete());
 }
 
+// What is in doubt is told where the second launch stands. The program then restores what was there
+// before.
+class RecorderRestoredTest : public RecorderReadsTest {
+ protected:
+  void SetUp() override {
+    RecorderReadsTest::SetUp();
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    launch(host_);
+    host_[5000] = 1;
+    launch(host_, handle(11));
+  }
+  // The byte in the trace, in the end.
+  int last_written(const Trace& trace) {
+    int last = -1;
+    for (const auto& write : actions<format::HostWrite>(trace)) {
+      if (write.offset_bytes > 5000 || write.offset_bytes + write.content.size_bytes <= 5000)
+        continue;
+      last = static_cast<int>((*trace.content(write.content))[5000 - write.offset_bytes]);
+    }
+    return last;
+  }
+};
+
+TEST_F(RecorderRestoredTest, AfterTheReadHasArrived) {
+  state_.arrive();
+  wait(handle(12));  // takes it
+  host_[5000] = 0;
+  wait(handle(10));
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(last_written(*trace), 0);
+}
+
+TEST_F(RecorderRestoredTest, BeforeTheReadIsTaken) {
+  state_.arrive();
+  host_[5000] = 0;
+  wait(handle(10));
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(last_written(*trace), 0);
+}
+
+TEST_F(RecorderRestoredTest, ForAnotherReader) {
+  state_.arrive();
+  host_[5000] = 0;
+  launch(host_, handle(11));
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  int last = -1;
+  const auto writes = actions<format::HostWrite>(*trace);
+  for (size_t i = 0; i < writes.size(); ++i) {
+    if (places<format::HostWrite>(*trace)[i] > places<format::Launch>(*trace)[2]) continue;
+    if (writes[i].offset_bytes == 5000)
+      last = static_cast<int>((*trace->content(writes[i].content))[0]);
+  }
+  EXPECT_EQ(last, 0) << "what the third launch finds";
+}
+
 // The second launch's stream comes to its read late. Until then others, which that launch does not
 // touch, may write other parts of the memory: that is not what the launch found.
 class RecorderOvertakenReadsTest : public RecorderReadsTest {
