@@ -50,6 +50,9 @@ A module that calls libgfxgraph through ctypes.")
 # ---- licences: own, and those of what is linked in, as the packages that it comes from state them ----
 set(linked_in llvm-19-dev libzstd-dev libfmt-dev libxxhash-dev libflatbuffers-dev libcli11-dev nlohmann-json3-dev libexpected-dev
   libhsa-runtime-dev libamdhip64-dev)
+foreach(module IN LISTS GFXGRAPH_D3_MODULES)
+  list(APPEND linked_in node-d3-${module})
+endforeach()
 set(copyright ${PROJECT_BINARY_DIR}/copyright)
 file(READ NOTICE text)
 foreach(package IN LISTS linked_in)

@@ -24,6 +24,9 @@ def fine(page, file):
     require(not page.errors, f"errors: {page.errors}")
     require(set(page.requests) <= {file.as_uri()}, f"the page asked for {page.requests}")
     require(page.value("document.querySelectorAll('main h2').length") == 7, "not all sections are there")
+    licences = page.value("document.scripts[1].text")
+    for licence in ("License: BSD-3-Clause\n Redistribution and use", "License: ISC\n Permission to use"):
+        require(licence in licences, f"the page lacks D3's {licence[:20]!r}")
 
 
 def written(build, scratch, trace, *results, expect=0):
@@ -60,12 +63,12 @@ def page(build, scratch):
         before = shown.value("timeline.view")
         box = shown.place("#timeline canvas")
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        at = shown.value(f"timeline.toValue({x - box['x']})")
+        at = shown.value(f"timeline.x.invert({x - box['x']})")
         shown.mouse("mouseWheel", x, y, deltaX=0, deltaY=-100, modifiers=2)
         shown.drawn()
         after = shown.value("timeline.view")
         require(after[1] - after[0] < before[1] - before[0], f"{before} did not become less: {after}")
-        require(abs(shown.value(f"timeline.toValue({x - box['x']})") - at) < 0.01 * (before[1] - before[0]), "zoomed elsewhere")
+        require(abs(shown.value(f"timeline.x.invert({x - box['x']})") - at) < 0.01 * (before[1] - before[0]), "zoomed elsewhere")
         require(shown.value("bufferMap.view") == after, "the map of buffers shows another part")
         shown.mouse("mousePressed", x, y, button="left", clickCount=1)
         shown.mouse("mouseMoved", x + 40, y, button="left")
@@ -81,15 +84,26 @@ def page(build, scratch):
         shown.value("timeline.canvas.scrollIntoView({block: 'center'})")
         place = shown.value("""(() => { const i = work.kind.indexOf(0), box = timeline.canvas.getBoundingClientRect();
             const row = [...new Set(work.stream)].sort((a, b) => a - b).indexOf(work.stream[i]);
-            return [box.x + timeline.toX(work.event[i] + 0.5), box.y + (data.ranges.list.length ? 26 : 0) + row * 26 + 13]; })()""")
+            return [box.x + timeline.x(work.event[i] + 0.5), box.y + (data.ranges.list.length ? 26 : 0) + row * 26 + 13]; })()""")
         shown.mouse("mouseMoved", *place)
         text = shown.value("tip.hidden ? '' : tip.textContent")
         require("block" in text and "event" in text, f"hover shows {text!r}")
+
+        ticks = shown.value("[...document.querySelectorAll('#timeline .tick text')].map((one) => one.textContent)")
+        require(len(ticks) > 1 and ticks == sorted(set(ticks), key=lambda one: int(one.replace(",", ""))), f"ticks {ticks}")
 
         # The other axis.
         shown.value("(() => { const one = document.querySelector('#timeline select'); one.value = 'time_us'; one.dispatchEvent(new Event('change')); })()")
         shown.drawn()
         require(shown.value("timeline.drawn") > 0, "the timeline by time is empty")
+        # Ticks differ however close they are, and the map of buffers, whose axis is events, stays where it is.
+        buffers = shown.value("bufferMap.view")
+        for _ in range(6):
+            shown.value("timeline.zoom(0.25)")
+        shown.drawn()
+        ticks = shown.value("[...document.querySelectorAll('#timeline .tick text')].map((one) => one.textContent)")
+        require(len(ticks) == len(set(ticks)) > 1, f"ticks {ticks}")
+        require(shown.value("bufferMap.view") == buffers, "the map of buffers follows an axis of times")
 
         # Tables sort, both ways; text filters.
         for name, down in (("launches", True), ("launches", False)):
@@ -104,6 +118,18 @@ def page(build, scratch):
         edges = shown.value("document.querySelectorAll('#graphs .edge').length")
         nodes = shown.value("document.querySelectorAll('#graphs .node').length")
         require(nodes == shown.value("work.event.length") and edges > 0, f"{nodes} nodes, {edges} edges")
+
+        # Pictures of graphs zoom and pan.
+        box = shown.place("#graphs svg")
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        shown.mouse("mouseWheel", x, y, deltaX=0, deltaY=-100, modifiers=2)
+        near = shown.value("d3.zoomTransform(document.querySelector('#graphs svg'))")
+        require(near["k"] > 1, f"the graph is shown at {near}")
+        shown.mouse("mousePressed", x, y, button="left", clickCount=1)
+        shown.mouse("mouseMoved", x - 40, y, button="left")
+        shown.mouse("mouseReleased", x - 40, y, button="left", clickCount=1)
+        require(shown.value("d3.zoomTransform(document.querySelector('#graphs svg')).x") == near["x"] - 40, "the graph does not move")
+
         require(shown.value("document.querySelectorAll('#times .median').length") == 4, "not two times of two modes")
         require("not those of a GPU" in shown.value("document.getElementById('times').textContent"), "no word on the device")
         fine(shown, file)

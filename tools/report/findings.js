@@ -5,8 +5,8 @@
   const place = section("readiness", data.lint.length ? "" : "The trace holds no work for a device.");
   for (const report of data.lint) {
     const name = report.kind === "trace" ? "whole trace" : `${report.kind === "range" ? "range " : ""}${report.name}, ${plural(report.iterations, "iteration")}`;
-    place.append(element("h3", {}, name));
-    if (!report.lines.length) place.append(element("p", {class: "soft"}, "Nothing found that breaks a capture or spoils its reuse."));
+    place.append("h3").text(name);
+    if (!report.lines.length) note(place, "Nothing found that breaks a capture or spoils its reuse.");
     else sortableTable(place, {columns: [{name: "severity"}, {name: "count", number: true}, {name: "what"}, {name: "why"},
       {name: "first_event", number: true}, {name: "called_from"}],
     rows: report.lines.map((line) => [line.severity, line.count, line.what, line.why, line.first_event,
@@ -24,19 +24,17 @@ function laneSet(text) {
   return lanes;
 }
 
-function wavePicture(first) {
+function drawWave(card, first) {
   const exec = BigInt(first.exec), bad = laneSet(first.lanes);
-  const size = exec >> 32n || [...bad].some((lane) => lane > 31) ? 64 : 32;
-  const cells = Array.from({length: size}, (_, lane) => {
-    const active = (exec >> BigInt(lane)) & 1n;
-    const state = (active ? "active" : "inactive") + (bad.has(lane) ? ", in this finding" : "");
-    return element("span", {class: `lane ${active ? "active" : "inactive"}${bad.has(lane) ? " bad" : ""}`, title: `lane ${lane}: ${state}`}, String(lane));
-  });
-  return element("div", {class: "lanes", role: "img", "aria-label": `wave: lanes ${first.lanes} are in this finding`}, ...cells);
+  const size = exec >> 32n || d3.max(bad) > 31 ? 64 : 32;
+  const lanes = d3.range(size).map((lane) => ({lane, active: (exec >> BigInt(lane)) & 1n ? "active" : "inactive", bad: bad.has(lane)}));
+  card.append("div").attr("class", "lanes").attr("role", "img").attr("aria-label", `wave: lanes ${first.lanes} are in this finding`)
+    .selectAll("span").data(lanes).join("span").attr("class", ({active, bad}) => `lane ${active}${bad ? " bad" : ""}`)
+    .attr("title", ({lane, active, bad}) => `lane ${lane}: ${active}${bad ? ", in this finding" : ""}`).text(({lane}) => lane);
 }
 
 // The buffer, the slack behind it and the accessed bytes, to scale unless they are far apart.
-function addressLine(first, nearest) {
+function drawAddress(card, first, nearest) {
   const begin = BigInt(nearest.address), at = BigInt(first.address);
   const size = BigInt(nearest.size_bytes), mapped = BigInt(nearest.mapped_bytes || nearest.size_bytes);
   const span = mapped > size ? mapped : size;
@@ -44,29 +42,31 @@ function addressLine(first, nearest) {
   const end = Number(span), far = from > 3 * end || from < -2 * end;
   if (far) from = from < 0 ? -end : 2 * end;
   const low = Math.min(0, from), high = Math.max(end, from + first.access_bytes);
-  const x = (value) => 12 + (value - low) / Math.max(1, high - low) * 676;
-  const svg = svgElement("svg", {width: 700, height: 62, viewBox: "0 0 700 62", role: "img", "aria-label": "address line"});
-  svg.append(svgElement("rect", {x: x(0), y: 22, width: Math.max(1, x(end) - x(0)), height: 14, fill: "none", stroke: "var(--soft)"}),
-    svgElement("rect", {x: x(0), y: 22, width: Math.max(1, x(Number(size)) - x(0)), height: 14, fill: nearest.freed ? "var(--record)" : "var(--launch)"}),
-    svgElement("rect", {x: x(from), y: 16, width: Math.max(2, x(from + first.access_bytes) - x(from)), height: 26, fill: "var(--bad)"}));
+  const x = d3.scaleLinear([low, Math.max(high, low + 1)], [12, 688]);
+  const svg = card.append("svg").attr("width", 700).attr("height", 62).attr("viewBox", "0 0 700 62").attr("role", "img").attr("aria-label", "address line");
+  svg.selectAll("rect").data([
+    {kind: "mapped", from: 0, to: end, y: 22, height: 14, least: 1},
+    {kind: nearest.freed ? "freed" : "buffer", from: 0, to: Number(size), y: 22, height: 14, least: 1},
+    {kind: "access", from, to: from + first.access_bytes, y: 16, height: 26, least: 2}]).join("rect").attr("class", ({kind}) => kind)
+    .attr("x", (one) => x(one.from)).attr("width", (one) => Math.max(one.least, x(one.to) - x(one.from))).attr("y", ({y}) => y).attr("height", ({height}) => height);
   const where = at < begin ? `${begin - at} bytes before` : at < begin + size ? `${at - begin} bytes into` : `${at - begin - size} bytes past the end of`;
-  svg.append(svgElement("text", {x: 12, y: 11}, `${first.address} is ${where} ${nearest.name}${nearest.freed ? " (freed)" : ""}${far ? " (distance not to scale)" : ""}`),
-    svgElement("text", {x: x(0), y: 56, class: "soft"}, `${nearest.address}, ${bytes(nearest.size_bytes)}${mapped > size ? `, ${bytes(nearest.mapped_bytes)} mapped` : ""}`));
-  return svg;
+  svg.append("text").attr("x", 12).attr("y", 11)
+    .text(`${first.address} is ${where} ${nearest.name}${nearest.freed ? " (freed)" : ""}${far ? " (distance not to scale)" : ""}`);
+  svg.append("text").attr("class", "soft").attr("x", x(0)).attr("y", 56).attr("text-anchor", x(0) > 350 ? "end" : "start")
+    .text(`${nearest.address}, ${bytes(nearest.size_bytes)}${mapped > size ? `, ${bytes(nearest.mapped_bytes)} mapped` : ""}`);
 }
 
-function findingCard(finding) {
+function drawFinding(card, finding) {
   const first = finding.first;
-  const card = element("div", {class: "card finding"}, element("h3", {class: finding.severity === "error" ? "warn" : ""},
-    `${finding.severity}: ${finding.summary}`), element("p", {}, `${finding.kernel}: ${finding.mnemonic} at +${finding.kernel_offset_bytes} bytes` +
-    (finding.source ? `, ${finding.source.file}:${finding.source.line}` : "")));
-  card.append(element("p", {class: "soft"}, `First in launch ${count(first.launch)}, workgroup ${first.workgroup}, wave ${first.wave}: ` +
-    `${first.write ? "store" : "load"} of ${plural(first.access_bytes, "byte")}; ${plural(finding.lanes_total, "lane")} in ${count(finding.launches)} launch${finding.launches === 1 ? "" : "es"}.`));
-  if (first.lanes) card.append(wavePicture(first));
-  if (finding.nearest) card.append(addressLine(first, finding.nearest));
-  if (finding.detail) card.append(element("p", {}, finding.detail));
-  card.append(element("p", {}, `Fix: ${finding.fix}`));
-  return card;
+  card.append("h3").attr("class", finding.severity === "error" ? "warn" : null).text(`${finding.severity}: ${finding.summary}`);
+  note(card, `${finding.kernel}: ${finding.mnemonic} at +${finding.kernel_offset_bytes} bytes` +
+    (finding.source ? `, ${finding.source.file}:${finding.source.line}` : ""), null);
+  note(card, `First in launch ${count(first.launch)}, workgroup ${first.workgroup}, wave ${first.wave}: ` +
+    `${first.write ? "store" : "load"} of ${plural(first.access_bytes, "byte")}; ${plural(finding.lanes_total, "lane")} in ${plural(finding.launches, "launch")}.`);
+  if (first.lanes) drawWave(card, first);
+  if (finding.nearest) drawAddress(card, first, finding.nearest);
+  if (finding.detail) note(card, finding.detail, null);
+  note(card, `Fix: ${finding.fix}`, null);
 }
 
 {
@@ -74,14 +74,14 @@ function findingCard(finding) {
     "gfxgraph check T.gfxg --format json -o check.json; gfxgraph report T.gfxg check.json -o T.html");
   const most = 200;
   for (const {file, result} of data.checks) {
-    place.append(element("p", {}, `${file}, of ${result.trace}: ${plural(result.errors, "error")}, ${plural(result.warnings, "warning")}, ` +
-      `${plural(result.suppressed, "suppressed finding")}; ${count(result.launches)} launches executed.`));
+    note(place, `${file}, of ${result.trace}: ${plural(result.errors, "error")}, ${plural(result.warnings, "warning")}, ` +
+      `${plural(result.suppressed, "suppressed finding")}; ${plural(result.launches, "launch")} executed.`, null);
     if (result.not_checked_count)
-      place.append(element("p", {class: "warn"}, `${count(result.not_checked_count)} launches were not checked: ${result.not_checked.map((one) => one.reason).slice(0, 3).join("; ")}`));
+      note(place, `${plural(result.not_checked_count, "launch")} not checked: ${result.not_checked.map((one) => one.reason).slice(0, 3).join("; ")}`, "warn");
     if (result.findings.length)
-      place.append(element("p", {class: "bar"}, element("span", {class: "lane active"}, "n"), "active", element("span", {class: "lane inactive"}, "n"),
-        "inactive (EXEC bit 0)", element("span", {class: "lane bad"}, "n"), "in this finding"));
-    for (const finding of result.findings.slice(0, most)) place.append(findingCard(finding));
-    if (result.findings.length > most) place.append(element("p", {class: "soft"}, `and ${count(result.findings.length - most)} more findings`));
+      place.append("p").attr("class", "bar").selectAll("span").data([["lane active", "n"], ["", "active"], ["lane inactive", "n"],
+        ["", "inactive (EXEC bit 0)"], ["lane bad", "n"], ["", "in this finding"]]).join("span").attr("class", ([kind]) => kind).text(([, text]) => text);
+    for (const finding of result.findings.slice(0, most)) drawFinding(place.append("div").attr("class", "card finding"), finding);
+    if (result.findings.length > most) note(place, `and ${count(result.findings.length - most)} more findings`);
   }
 }

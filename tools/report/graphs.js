@@ -19,7 +19,8 @@ function layered(nodes) {
   return layer;
 }
 
-function graphPicture(nodes, columnNames) {
+// Draws the graph into an SVG element that zooms and pans.
+function drawGraph(svg, nodes, columnNames) {
   const width = 200, height = 26, gapX = 24, gapY = 22, top = columnNames ? 24 : 8;
   const layers = layered(nodes), used = new Map();
   const places = nodes.map((node, n) => {
@@ -27,23 +28,27 @@ function graphPicture(nodes, columnNames) {
     used.set(layers[n], column + 1);
     return [8 + column * (width + gapX), top + layers[n] * (height + gapY)];
   });
-  const across = Math.max(...places.map(([x]) => x)) + width + 8, down = Math.max(...places.map(([, y]) => y)) + height + 8;
-  const svg = svgElement("svg", {width: across, height: down, role: "img", "aria-label": `graph of ${nodes.length} nodes`});
-  nodes.forEach((node, n) => node.after.forEach((from) => {
-    const [x, y] = places[from], [toX, toY] = places[n];
-    const bend = (toY - y - height) / 2;
-    svg.append(svgElement("path", {fill: "none", stroke: "var(--soft)", class: "edge",
-      d: `M${x + width / 2} ${y + height} C${x + width / 2} ${y + height + bend} ${toX + width / 2} ${toY - bend} ${toX + width / 2} ${toY}`}));
-  }));
-  nodes.forEach((node, n) => {
-    const [x, y] = places[n];
-    const text = node.text.length > 28 ? `${node.text.slice(0, 27)}…` : node.text;
-    svg.append(svgElement("g", {class: "node"}, svgElement("title", {}, node.text),
-      svgElement("rect", {x, y, width, height, rx: 3, fill: "var(--back)", stroke: "var(--launch)"}),
-      svgElement("text", {x: x + 6, y: y + 17}, text)));
-  });
-  (columnNames || []).forEach((name, n) => svg.append(svgElement("text", {class: "soft", x: 8 + n * (width + gapX), y: 14}, name)));
-  return svg;
+  const across = d3.max(places, ([x]) => x) + width + 8, down = d3.max(places, ([, y]) => y) + height + 8;
+  svg.attr("height", Math.min(down, 480)).attr("aria-label", `graph of ${plural(nodes.length, "node")}`).selectAll("*").remove();
+  const all = svg.append("g");
+  all.selectAll(".edge").data(nodes.flatMap((node, n) => node.after.map((from) => [places[from], places[n]]))).join("path")
+    .attr("class", "edge").attr("d", ([[x, y], [toX, toY]]) => {
+      const bend = (toY - y - height) / 2;
+      return `M${x + width / 2} ${y + height} C${x + width / 2} ${y + height + bend} ${toX + width / 2} ${toY - bend} ${toX + width / 2} ${toY}`;
+    });
+  const shown = all.selectAll(".node").data(nodes).join("g").attr("class", "node").attr("transform", (_, n) => `translate(${places[n]})`);
+  shown.append("title").text((node) => node.text);
+  shown.append("rect").attr("width", width).attr("height", height).attr("rx", 3);
+  shown.append("text").attr("x", 6).attr("y", 17).text((node) => clipped(node.text, 28));
+  all.selectAll(".column").data(columnNames || []).join("text").attr("class", "column soft")
+    .attr("x", (_, n) => 8 + n * (width + gapX)).attr("y", 14).text((name) => name);
+
+  const least = Math.min(1, svg.node().clientWidth / across, 480 / down);
+  const behaviour = zoomable(svg, () => all.attr("transform", d3.event.transform)).scaleExtent([Math.max(0.05, least), 4])
+    .translateExtent([[0, 0], [Math.max(across, svg.node().clientWidth), down]]);
+  const reset = () => behaviour.transform(svg, d3.zoomIdentity);
+  svg.call(behaviour).on("dblclick.zoom", reset);
+  reset();
 }
 
 // Work between two events, in the order that streams and HIP events give.
@@ -51,7 +56,7 @@ function workNodes(first, end) {
   const inside = [];
   for (let i = 0; i < work.event.length; ++i) if (work.event[i] >= first && work.event[i] < end) inside.push(i);
   const kept = inside.slice(0, mostNodes), number = new Map(kept.map((i, n) => [i, n]));
-  const streams = [...new Set(kept.map((i) => work.stream[i]))].sort((a, b) => a - b);
+  const streams = d3.sort(new Set(kept.map((i) => work.stream[i])));
   const last = new Map();
   const nodes = kept.map((i, n) => {
     const after = new Set();
@@ -73,17 +78,19 @@ function workNodes(first, end) {
   if (work.event.length) sources.push(["whole trace", () => workNodes(0, Infinity)]);
   const place = section("graphs", sources.length ? "" : "The trace holds no work for a device.");
   if (sources.length) {
-    const choice = element("select", {"aria-label": "graph or range"}, ...sources.map(([name], n) => element("option", {value: n}, name)));
-    const note = element("p", {class: "soft"});
-    const picture = element("div", {class: "scroll", id: "graph-picture"});
+    const choice = place.append("div").attr("class", "bar").append("select").attr("aria-label", "graph or range");
+    choice.selectAll("option").data(sources).join("option").attr("value", (_, n) => n).text(([name]) => name);
+    const about = note(place, "");
+    const picture = place.append("svg").attr("class", "graph").attr("role", "img");
     const show = () => {
-      const {nodes, total, columns} = sources[choice.value][1]();
-      const cut = total > nodes.length ? `The first ${count(nodes.length)} of ${count(total)} nodes. ` : "";
-      note.textContent = cut + (columns ? "Edges: the order within a stream, and waits for HIP events. Implicit waits of the null stream are not drawn." : "Edges: recorded dependencies.");
-      picture.replaceChildren(nodes.length ? graphPicture(nodes, columns) : "no work");
+      const {nodes, total, columns} = sources[choice.property("value")][1]();
+      const cut = total > nodes.length ? `The first ${count(nodes.length)} of ${count(total)} nodes. ` : total ? "" : "No work. ";
+      about.text(`${cut}${columns ? "Edges: the order within a stream, and waits for HIP events. Implicit waits of the null stream are not drawn." :
+        "Edges: recorded dependencies."} Ctrl + wheel zooms, drag pans, double click resets.`);
+      picture.style("display", nodes.length ? null : "none");
+      if (nodes.length) drawGraph(picture, nodes, columns);
     };
-    choice.addEventListener("change", show);
-    place.append(element("div", {class: "bar"}, choice), note, picture);
+    choice.on("change", show);
     show();
   }
 }

@@ -2,33 +2,20 @@
 // the page as text nodes and attributes only, never as HTML.
 "use strict";
 
-const data = JSON.parse(document.getElementById("data").textContent);
-
-// element("p", {class: "soft"}, "text", child...)
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
-function svgElement(name, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
+const data = JSON.parse(d3.select("#data").text());
 
 // The section with its heading. A section without content says why.
 function section(id, empty) {
-  const place = document.getElementById(id);
-  place.append(element("h2", {}, place.dataset.title));
-  if (empty) place.append(element("p", {class: "soft"}, empty));
+  const place = d3.select(`#${id}`);
+  place.append("h2").text(place.attr("data-title"));
+  if (empty) note(place, empty);
   return place;
 }
 
-const count = (number) => number.toLocaleString("en");
-const plural = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+const note = (place, text, kind = "soft") => place.append("p").attr("class", kind).text(text);
+
+const count = d3.format(",.3~f");
+const plural = (number, word) => `${count(number)} ${word}${number === 1 ? "" : /[sc]h$/.test(word) ? "es" : "s"}`;
 
 function bytes(number) {
   const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
@@ -37,11 +24,21 @@ function bytes(number) {
   return `${unit ? number.toFixed(1) : number} ${units[unit]}`;
 }
 
+const timeUnit = (value) => value >= 1e6 ? [1e6, "s"] : value >= 1e3 ? [1e3, "ms"] : [1, "µs"];
+const fourDigits = d3.format(".4r");
 function microseconds(value) {
-  if (value >= 1e6) return `${(value / 1e6).toPrecision(4)} s`;
-  return value >= 1e3 ? `${(value / 1e3).toPrecision(4)} ms` : `${value.toPrecision(4)} µs`;
+  const [size, unit] = timeUnit(value);
+  return `${fourDigits(value / size)} ${unit}`;
 }
 
+// Formats ticks of times: one unit, and as many digits as tell the ticks apart.
+function timeTicks(scale, ticks) {
+  const [size, unit] = timeUnit(d3.max(scale.domain()));
+  const format = d3.scaleLinear(scale.domain().map((one) => one / size), [0, 1]).tickFormat(ticks);
+  return (value) => `${format(value / size)} ${unit}`;
+}
+
+const clipped = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 const tip = document.getElementById("tip");
@@ -54,25 +51,29 @@ function showTip(text, x, y) {
   tip.style.top = `${Math.max(0, Math.min(y + 14, innerHeight - box.height - 4))}px`;
 }
 
+// Pictures zoom with Ctrl and the wheel, so that the wheel alone scrolls the page; drag pans.
+function zoomable(picture, zoomed) {
+  return d3.zoom().on("zoom", zoomed)
+    .filter(() => d3.event.type === "wheel" ? d3.event.ctrlKey || d3.event.metaKey : !d3.event.button)
+    .wheelDelta(() => -Math.sign(d3.event.deltaY) * 0.36);
+}
+
 {
   const trace = data.trace;
   document.title = `${trace.file}: gfxgraph report`;
-  document.querySelector("h1").textContent = trace.file;
+  d3.select("h1").text(trace.file);
   const date = new Date(trace.start_unix_ns / 1e6);
   const started = isNaN(date) ? "at an unknown time" : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
-  document.getElementById("summary").textContent = [
+  d3.select("#summary").text([
     trace.command_line || "(command line not recorded)", `${trace.gpu_arch} ${trace.device_name}` +
     (trace.emulated ? " (software agent, no GPU)" : ""), `recorded ${started} by gfxgraph ${trace.gfxgraph_version}`,
-    plural(trace.events, "event")].join(" · ");
+    plural(trace.events, "event")].join(" · "));
   if (!trace.complete) {
-    const state = document.getElementById("state");
-    state.hidden = false;
-    state.textContent = trace.sealed ? "The trace is incomplete: it lacks recorded calls." :
-      `The trace is truncated: ${trace.torn_reason}`;
-    for (const note of data.notes.filter((one) => one.kind === "incomplete"))
-      state.append(element("br"), `${note.call}: ${note.detail || plural(note.count, "time")}`);
+    const notes = data.notes.filter((one) => one.kind === "incomplete").map((one) => `${one.call}: ${one.detail || plural(one.count, "time")}`);
+    d3.select("#state").property("hidden", false).selectAll("span")
+      .data([trace.sealed ? "The trace is incomplete: it lacks recorded calls." : `The trace is truncated: ${trace.torn_reason}`, ...notes])
+      .join("span").text((text) => text);
   }
-  const contents = document.getElementById("contents");
-  for (const place of document.querySelectorAll("main section"))
-    contents.append(element("a", {href: `#${place.id}`}, place.dataset.title));
+  d3.select("#contents").selectAll("a").data(d3.selectAll("main section").nodes()).join("a")
+    .attr("href", (place) => `#${place.id}`).text((place) => place.dataset.title);
 }

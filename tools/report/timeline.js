@@ -7,49 +7,43 @@ const workKinds = [["launch", "kernel launch"], ["copy", "copy"], ["memset", "me
 const streamName = (stream) => stream === 0 ? "null stream" : `stream ${stream}`;
 const rangeName = (range) => `${range.name}#${range.ordinal}`;
 
+const eventDomain = [0, Math.max(data.trace.events, (d3.max(work.event) ?? -1) + 1)];
+const eventTicks = () => (tick) => Number.isInteger(tick) ? count(tick) : "";
+const firstAtLeast = (list, wanted, of) => d3.bisector(of).left(list, wanted);
+
 const timeline = (() => {
   const size = work.event.length;
   const place = section("timeline", size ? "" : "The trace holds no work for a device.");
   if (!size) return null;
-  place.append(element("p", {class: "soft"}, "Times are those of the host, when a call returned: a trace does not " +
-    "record how long the device took. Ctrl + wheel zooms, drag pans, double click shows all; keys + − ← → 0."));
+  note(place, "Times are those of the host, when a call returned: a trace does not " +
+    "record how long the device took. Ctrl + wheel zooms, drag pans, double click shows all; keys + − ← → 0.");
   if (work.total > size)
-    place.append(element("p", {class: "warn"}, `Shows the first ${count(size)} of ${count(work.total)} entries.`));
+    note(place, `Shows the first ${count(size)} of ${count(work.total)} entries.`, "warn");
 
-  const streams = [...new Set(work.stream)].sort((a, b) => a - b);
+  const streams = d3.sort(new Set(work.stream));
   const ranges = data.ranges.list;
   const row = 26, top = ranges.length ? row : 0;
   // Times of two threads may be out of order: streams are sorted for each axis.
-  const rows = {event: new Map(), time_us: new Map()};
-  for (const axis of Object.keys(rows)) {
-    for (const stream of streams) rows[axis].set(stream, []);
-    for (let i = 0; i < size; ++i) rows[axis].get(work.stream[i]).push(i);
-    for (const list of rows[axis].values()) list.sort((a, b) => work[axis][a] - work[axis][b]);
-  }
-  const all = Array.from({length: size}, (_, i) => i);
+  const all = d3.range(size);
+  const rows = Object.fromEntries(["event", "time_us"].map((axis) =>
+    [axis, d3.group(d3.sort(all, (i) => work[axis][i]), (i) => work.stream[i])]));
   let axis = "event";
   const value = (i) => work[axis][i];
-  const ofEvent = (event) => axis === "event" ? event : work.time_us[Math.min(lowerBound(all, event, (i) => work.event[i]), size - 1)];
+  const ofEvent = (event) => axis === "event" ? event : work.time_us[Math.min(firstAtLeast(work.event, event, (one) => one), size - 1)];
   const domain = () => {
-    let first = Infinity, last = -Infinity;
-    for (const one of work[axis]) { first = Math.min(first, one); last = Math.max(last, one); }
-    return axis === "event" ? [0, Math.max(data.trace.events, last + 1)] : [first, last + Math.max((last - first) * 0.01, 1)];
+    if (axis === "event") return eventDomain;
+    const [first, last] = d3.extent(work.time_us);
+    return [first, last + Math.max((last - first) * 0.01, 1)];
   };
-  const widthOf = (plot) => axis === "event" ? Math.max(1, plot.toX(1) - plot.toX(0)) : 3;
+  const widthOf = (plot) => axis === "event" ? Math.max(1, plot.x(1) - plot.x(0)) : 3;
 
   function draw(plot, context) {
     const colours = workKinds.map(([name]) => colour(name));
-    context.clearRect(0, 0, plot.left + plot.width, plot.height);
-    plot.axis(context, (tick) => axis === "event" ? count(Math.round(tick)) : microseconds(tick));
     const width = widthOf(plot);
     const end = plot.left + plot.width;
     plot.drawn = 0;
-    context.save();
-    context.beginPath();
-    context.rect(plot.left, 0, plot.width, plot.height);
-    context.clip();
     for (const range of ranges) {
-      const x = plot.toX(ofEvent(range.first_event)), stop = plot.toX(ofEvent(range.end_event));
+      const x = plot.x(ofEvent(range.first_event)), stop = plot.x(ofEvent(range.end_event));
       if (stop < plot.left || x > end) continue;
       context.strokeStyle = colour("soft");
       context.strokeRect(x, 3, Math.max(1, stop - x), row - 8);
@@ -59,10 +53,10 @@ const timeline = (() => {
     streams.forEach((stream, n) => {
       const list = rows[axis].get(stream);
       const y = top + n * row + 3;
-      const shown = plot.view[0] - (plot.toValue(width) - plot.toValue(0));
+      const shown = plot.view[0] - (plot.x.invert(width) - plot.x.invert(0));
       let drawnTo = -Infinity, kind = -1;
-      for (let at = lowerBound(list, shown, value); at < list.length; ++at) {
-        const i = list[at], x = plot.toX(value(i));
+      for (let at = firstAtLeast(list, shown, value); at < list.length; ++at) {
+        const i = list[at], x = plot.x(value(i));
         if (x > end) break;
         // Entries of one kind that share a pixel are drawn once.
         if (work.kind[i] === kind && x < drawnTo) continue;
@@ -78,7 +72,9 @@ const timeline = (() => {
       }
     });
     drawWaits(plot, context, width);
-    context.restore();
+  }
+
+  function names(plot, context) {
     context.fillStyle = colour("text");
     if (top) context.fillText("ranges", 6, row / 2 - 1);
     streams.forEach((stream, n) => context.fillText(fitted(context, streamName(stream), plot.left - 10), 6, top + n * row + row / 2));
@@ -93,8 +89,8 @@ const timeline = (() => {
     for (const i of visible) {
       const from = work.waits_for[i];
       context.beginPath();
-      context.moveTo(plot.toX(value(from)) + width / 2, y(from));
-      context.lineTo(plot.toX(value(i)) + width / 2, y(i));
+      context.moveTo(plot.x(value(from)) + width / 2, y(from));
+      context.lineTo(plot.x(value(i)) + width / 2, y(i));
       context.stroke();
     }
   }
@@ -102,15 +98,15 @@ const timeline = (() => {
   function hit(plot, x, y) {
     if (x < plot.left) return "";
     if (y < top) {
-      const at = plot.toValue(x);
+      const at = plot.x.invert(x);
       const range = ranges.find((one) => ofEvent(one.first_event) <= at && at < ofEvent(one.end_event));
-      return range && `${rangeName(range)}\n${plural(range.launches, "launch").replace(/hs$/, "hes")}, ${microseconds(range.span_ns / 1000)} host time`;
+      return range && `${rangeName(range)}\n${plural(range.launches, "launch")}, ${microseconds(range.span_ns / 1000)} host time`;
     }
     const list = rows[axis].get(streams[Math.floor((y - top) / row)]);
     if (!list) return "";
     const width = Math.max(widthOf(plot), 4);
-    const at = lowerBound(list, plot.toValue(x), value);
-    const near = [list[at - 1], list[at]].filter((i) => i !== undefined && x >= plot.toX(value(i)) - 3 && x < plot.toX(value(i)) + width);
+    const at = firstAtLeast(list, plot.x.invert(x), value);
+    const near = [list[at - 1], list[at]].filter((i) => i !== undefined && x >= plot.x(value(i)) - 3 && x < plot.x(value(i)) + width);
     if (!near.length) return "";
     const i = near.at(-1);
     return [work.texts[work.text[i]], work.texts[work.detail[i]],
@@ -118,16 +114,16 @@ const timeline = (() => {
       work.texts[work.site[i]] && `called from ${work.texts[work.site[i]]}`].filter(Boolean).join("\n");
   }
 
-  const plot = new Plot(place, {label: "timeline of the streams", height: top + streams.length * row + 22, domain: domain(), least: 8, draw, hit});
-  const choice = element("select", {"aria-label": "axis"}, element("option", {value: "event"}, "by event"),
-    element("option", {value: "time_us"}, "by host time"));
-  choice.addEventListener("change", () => {
-    axis = choice.value;
-    plot.linked = axis === "event" && typeof bufferMap !== "undefined" && bufferMap ? [bufferMap] : [];
-    plot.setDomain(domain());
-  });
+  const plot = new Plot(place, {label: "timeline of the streams", height: top + streams.length * row + 24, domain: domain(), least: 8, draw, names, hit,
+    format: (...shown) => (axis === "event" ? eventTicks : timeTicks)(...shown)});
+  Plot.linked.add(plot);
   const used = new Set(work.kind);
-  plot.canvas.before(plot.buttons(choice, ...workKinds.filter((_, n) => used.has(n)).map(([name, text]) =>
-    element("span", {class: "key", style: `--colour: var(--${name})`}, text))));
+  plot.buttons(...workKinds.filter((_, n) => used.has(n)));
+  plot.bar.insert("select", ".key").attr("aria-label", "axis").on("change", function () {
+    axis = this.value;
+    if (axis === "event") Plot.linked.add(plot);
+    else Plot.linked.delete(plot);
+    plot.setDomain(domain());
+  }).selectAll("option").data([["event", "by event"], ["time_us", "by host time"]]).join("option").attr("value", ([value]) => value).text(([, text]) => text);
   return plot;
 })();

@@ -1,23 +1,21 @@
 // Times of replays: each sample, the median, and the span from p10 to p90.
 "use strict";
 
-function timesPicture(rows) {
-  const left = 230, width = 900, row = 34, height = rows.length * row + 24;
-  const most = Math.max(...rows.map(({timing}) => Math.max(timing.p90, ...timing.samples)));
-  const x = (value) => left + value / (most || 1) * (width - left - 100);
-  const svg = svgElement("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "times"});
-  rows.forEach(({name, timing}, n) => {
-    const y = n * row + row / 2;
-    svg.append(svgElement("text", {x: 8, y: y + 4}, name.length > 36 ? `${name.slice(0, 35)}…` : name),
-      svgElement("rect", {x: x(timing.p10), y: y - 8, width: Math.max(1, x(timing.p90) - x(timing.p10)), height: 16, fill: "var(--launch)", "fill-opacity": 0.3}));
-    for (const sample of timing.samples.slice(0, 500))
-      svg.append(svgElement("circle", {class: "sample", cx: x(sample), cy: y, r: 2, fill: "var(--launch)", "fill-opacity": 0.5}));
-    svg.append(svgElement("rect", {class: "median", x: x(timing.median) - 1, y: y - 11, width: 2, height: 22, fill: "var(--bad)"}),
-      svgElement("text", {x: x(Math.max(timing.p90, ...timing.samples)) + 8, y: y + 4}, microseconds(timing.median)));
-  });
-  svg.append(svgElement("text", {x: left, y: height - 6, class: "soft"}, "0"),
-    svgElement("text", {x: x(most) - 40, y: height - 6, class: "soft"}, microseconds(most)));
-  return svg;
+function drawTimes(place, rows) {
+  const left = 240, width = 900, row = 34, height = rows.length * row + 26;
+  const end = ({timing}) => d3.max([timing.p90, timing.median, ...timing.samples]);
+  const x = d3.scaleLinear([0, d3.max(rows, end) || 1], [left, width - 90]).nice();
+  const svg = place.append("svg").attr("width", width).attr("height", height).attr("viewBox", `0 0 ${width} ${height}`).attr("role", "img").attr("aria-label", "times");
+  svg.append("g").attr("transform", `translate(0,${height - 22})`)
+    .call(d3.axisBottom(x).ticks(6).tickFormat(timeTicks(x, 6)).tickSizeInner(22 - height).tickSizeOuter(0).tickPadding(5));
+  const group = svg.selectAll(".run").data(rows).join("g").attr("class", "run").attr("transform", (_, n) => `translate(0,${n * row + row / 2})`);
+  group.append("title").text(({name}) => name);
+  group.append("text").attr("x", 8).attr("y", 4).text(({name}) => clipped(name, 36));
+  group.append("rect").attr("class", "spread").attr("x", ({timing}) => x(timing.p10)).attr("y", -8).attr("height", 16)
+    .attr("width", ({timing}) => Math.max(1, x(timing.p90) - x(timing.p10)));
+  group.selectAll(".sample").data(({timing}) => timing.samples.slice(0, 500)).join("circle").attr("class", "sample").attr("cx", x).attr("r", 2);
+  group.append("rect").attr("class", "median").attr("x", ({timing}) => x(timing.median) - 1).attr("y", -11).attr("width", 2).attr("height", 22);
+  group.append("text").attr("x", (one) => x(end(one)) + 8).attr("y", 4).text(({timing}) => microseconds(timing.median));
 }
 
 // The modes of a result of gfxgraph-replay --bench, each as if it were a result of its own.
@@ -32,7 +30,7 @@ function benchResults({file, result}) {
     "gfxgraph-replay T.gfxg --repeat 100 --json replay.json; gfxgraph report T.gfxg replay.json -o T.html");
   const timed = replays.filter(({result}) => result.times_us);
   for (const {file, result} of replays.filter((one) => !timed.includes(one)))
-    place.append(element("p", {class: "warn"}, `${file}${result.outputs ? `, mode ${result.mode}` : ""}: no times, because the replay was not verified or its buffers differ`));
+    note(place, `${file}${result.outputs ? `, mode ${result.mode}` : ""}: no times, because the replay was not verified or its buffers differ`, "warn");
   // "samples" is their number, or a list of them.
   const samples = (timing) => Array.isArray(timing.samples) ? timing.samples : [];
   const rows = (kind) => timed.filter(({result}) => typeof result.times_us[kind]?.median === "number")
@@ -40,17 +38,18 @@ function benchResults({file, result}) {
   for (const [kind, title] of [["submit", "Host time to submit one run"], ["end_to_end", "End to end, one run"],
     ["device", "Device, one run, between two events on its stream"]]) {
     if (!rows(kind).length) continue;
-    place.append(element("h3", {}, title), timesPicture(rows(kind)));
+    place.append("h3").text(title);
+    drawTimes(place, rows(kind));
   }
   for (const {file, result} of data.benches) {
     const saved = (Array.isArray(result.graph_break_even) ? result.graph_break_even : []).map(({against, runs}) =>
       typeof runs === "number" ? `against ${against} after ${runs} runs` : `never against ${against}`);
-    if (saved.length) place.append(element("p", {}, `${file}: building the graph is saved ${saved.join(", ")}`));
+    if (saved.length) note(place, `${file}: building the graph is saved ${saved.join(", ")}`, null);
   }
   if (timed.length) {
-    place.append(element("p", {class: "soft"}, "Band: p10 to p90; line: median; dots: samples, where a result has them."));
+    note(place, "Band: p10 to p90; line: median; dots: samples, where a result has them.");
     if (timed.some(({result}) => result.device?.emulated))
-      place.append(element("p", {class: "warn"}, "An emulated device ran these replays: the times are not those of a GPU."));
+      note(place, "An emulated device ran these replays: the times are not those of a GPU.", "warn");
     sortableTable(place, {columns: [{name: "mode"}, {name: "file"}, {name: "device"}, ...["load", "build", "instantiate", "first_run"].map((name) => ({name: `${name}_us`, number: true}))],
       rows: timed.map(({file, result}) => [result.mode, file, result.device?.name ?? "", ...["load", "build", "instantiate", "first_run"].map((name) => Math.round(result.times_us[name] ?? 0))])});
   }
