@@ -7,7 +7,7 @@ function sortableTable(place, {columns, rows}, {most = 500, cell = () => {}} = {
   const filter = bar.append("input").attr("type", "search").attr("placeholder", "filter").attr("aria-label", "filter").on("input", fill);
   const shown = bar.append("span").attr("class", "soft");
   const table = place.append("div").attr("class", "scroll").append("table");
-  const kind = (column) => column.number ? "number" : null;
+  const kind = (column) => column.number ? "number" : column.name === "address" ? "address" : null;
   const heads = table.append("thead").append("tr").selectAll("th").data(columns).join("th")
     .attr("scope", "col").attr("class", kind).attr("aria-sort", "none");
   heads.append("button").attr("type", "button").text((column) => column.name.replaceAll("_", " ")).on("click", (_, n) => sort(n));
