@@ -111,10 +111,7 @@ void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint
         flights_.empty() ? std::span<const Flight>() : flights.over(block);
     if (!over.empty()) {
       if (reader == nullptr && named_kernel(over)) continue;
-      if (holds_what_was_saved(allocation, block) &&
-          !contents_.is_being_read(allocation.id, block * kHostBlockBytes)) {
-        continue;
-      }
+      if (holds_what_was_saved(allocation, block)) continue;
       if (const auto now = host_block(allocation, block))
         check_around_flights(allocation, block, over, *now);
       continue;

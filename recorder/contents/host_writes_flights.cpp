@@ -393,7 +393,6 @@ void HostWrites::land_block(Allocation& allocation, uint64_t block, std::span<co
   }
   const auto saved = allocation.saved_blocks.find(block);
   if (left.empty()) {
-    contents_.supersede_reads(allocation.id, base);
     if (saved != allocation.saved_blocks.end()) allocation.saved_blocks.erase(saved);
     allocation.doubted_blocks.erase(block);
     allocation.found_in_doubt = 0;

@@ -363,7 +363,8 @@ TEST_F(RecorderRestoredTest, AfterTheReadHasArrived) {
 TEST_F(RecorderRestoredTest, BeforeTheReadIsTaken) {
   state_.arrive();
   host_[5000] = 0;
-  wait(handle(10));
+  recorder_->host_may_learn();
+  recorder_->synchronized(format::SynchronizeKind::kDevice, nullptr, "hipDeviceSynchronize");
   const auto trace = arrive_and_finish();
   ASSERT_TRUE(trace);
   EXPECT_TRUE(trace->complete());
