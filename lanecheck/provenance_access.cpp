@@ -175,9 +175,11 @@ void ProvenanceObserver::load_scalars(WaveState& state, uint64_t address, uint32
 }
 
 void ProvenanceObserver::finish_scalar_load(WaveState& state, const Wave& wave, const Inst& inst) {
-  const unsigned dwords = emulator::op_info(inst.op).dst_dwords;
-  for (unsigned d = 0; d < dwords && inst.dst + d < 128; ++d) {
-    const Tag tag = state.pending && d < state.dwords ? state.loaded_scalars[d] : 0;
+  const unsigned dwords = std::min<unsigned>(emulator::op_info(inst.op).dst_dwords,
+                                             RegisterTags::kEndOfScalars - inst.dst);
+  const unsigned loaded = state.pending ? state.dwords : 0;
+  for (unsigned d = 0; d < dwords; ++d) {
+    const Tag tag = d < loaded ? state.loaded_scalars[d] : 0;
     state.registers.set_scalar(inst.dst + d, words_->narrow(tag, wave.sgpr[inst.dst + d]));
   }
   state.pending = false;

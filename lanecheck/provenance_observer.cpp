@@ -55,20 +55,27 @@ bool list_dwords(InstOperands& operands) {
   return false;
 }
 
-// kPlain and kThirdSource. Lists the vector destination before a carry.
-uint32_t plain_bits(const Inst& inst, InstOperands& operands) {
+// Whether kPlain holds. If so, lists the sources that a result comes from, and a carry after the
+// destination.
+bool make_plain(const Inst& inst, InstOperands& operands) {
   const emulator::OpInfo& info = emulator::op_info(inst.op);
   if (operands.dest[1].code == inst.dst) std::swap(operands.dest[0], operands.dest[1]);
   const bool third = inst.src[2] < RegisterTags::kNoRegister && !has_carry_in(inst.op);
   const bool vector = emulator::is_vector_alu(inst.format);
-  if (vector ? inst.extra() != VopExtra::kNone || inst.dst < kFirstVector : inst.dst >= 128)
-    return 0;
+  if (vector ? inst.extra() != VopExtra::kNone || inst.dst < kFirstVector
+             : inst.dst >= RegisterTags::kEndOfScalars)
+    return false;
   if (info.dst_dwords != 1 || operands.dest[0].code != inst.dst ||
       (operands.dest[1].code != RegisterTags::kNoRegister && operands.dest[1].code >= kFirstVector))
-    return 0;
-  for (unsigned n = 0; n < (third ? 3U : 2U); ++n)
-    if (info.src_dwords[n] > 1) return 0;
-  return ProvenanceObserver::kPlain | (third ? ProvenanceObserver::kThirdSource : 0);
+    return false;
+  const unsigned sources = third ? 3 : 2;
+  for (unsigned n = 0; n < sources; ++n)
+    if (info.src_dwords[n] > 1) return false;
+  for (unsigned n = 0; n < ProvenanceObserver::kPlainSources; ++n)
+    operands.source[n].code =
+        n < sources ? std::min<uint16_t>(inst.src[n], RegisterTags::kNoRegister)
+                    : RegisterTags::kNoRegister;
+  return true;
 }
 
 // The upper dword of the base of an access to global memory; kNoRegister: it has none.
@@ -95,14 +102,25 @@ void ProvenanceObserver::decoded(const Inst& inst, InstOperands& operands) {
                                           rule == TagRule::kCompare || operands.dest_count != 0);
   if (rule == TagRule::kVectorMemory) extra = base_of(inst) << kBaseShift;
   const bool few = list_dwords(operands);
-  if (few && rule == TagRule::kCombine) extra |= plain_bits(inst, operands);
-  const uint32_t kind = 2 * static_cast<uint32_t>(rule) + (few ? 1 : 0);
+  uint32_t kind = 2 * static_cast<uint32_t>(rule) + (few ? 1 : 0);
+  if (few && rule == TagRule::kCombine && make_plain(inst, operands)) {
+    extra |= kPlain;
+    for (unsigned n = 0; n < kPlainSources; ++n)
+      if ((extra >> n & 1) != 0) extra |= uint32_t{RegisterTags::kOne} << (kStrongWorkShift + 2 * n);
+    kind = emulator::is_vector_alu(inst.format) ? kPlainVector : kPlainScalar;
+  }
   operands.user = kind << kKindShift | extra;
+  // Registers that the instruction may tag.
+  for (const unsigned code : {unsigned{inst.dst}, unsigned{inst.src[0]}})
+    if (code >= kFirstVector && code < RegisterTags::kNoRegister)
+      end_of_vectors_ = std::max(end_of_vectors_, code + WaveState::kMost);
+  if (rule == TagRule::kRelative) end_of_vectors_ = RegisterTags::kNoRegister;
+  end_of_vectors_ = std::min(end_of_vectors_, RegisterTags::kNoRegister);
 }
 
 void ProvenanceObserver::wave_begin(WaveState& state, const Wave& wave,
                                     const emulator::WaveInfo& info) {
-  state.registers.reset(info.launched_lanes);
+  state.registers.reset(info.launched_lanes, end_of_vectors_);
   state.scratch.clear();
   state.dwords = state.events = 0;
   state.pending = false;

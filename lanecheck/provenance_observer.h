@@ -32,7 +32,9 @@ struct ProvenanceWave {
   Tag kept[emulator::kLanes];
   uint32_t kept_values[emulator::kLanes];
   bool kept_any = false;
-  bool touches = false;             // a source or destination of the current instruction has a tag
+  // Plain instructions: what their result still needs.
+  enum class Check : uint8_t { kNone, kValues, kAll };
+  Check check = Check::kNone;
   std::vector<Tag>* lds = nullptr;  // the workgroup's; null: it has no LDS
   std::vector<Tag> scratch;         // empty: no tag was stored
 };
@@ -57,13 +59,27 @@ class ProvenanceObserver {
   void dispatch_end() {}
   void wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info);
   void wave_end(WaveState& state, const Wave& wave);
-  // Each rule, with few operands and with any number.
-  static constexpr unsigned kHookKinds = 2 * kTagRules;
+  // Each rule, with few operands and with any number; and plain instructions (kPlain).
+  static constexpr unsigned kPlainScalar = 2 * kTagRules;
+  static constexpr unsigned kPlainVector = kPlainScalar + 1;
+  static constexpr unsigned kHookKinds = kPlainVector + 1;
   static unsigned hook_kind(const emulator::InstOperands& operands) {
     return operands.user >> kKindShift;
   }
+  // The run loop calls work() first, and neither before() nor after() if it returns 0.
+  static constexpr bool kTestsForWork = true;
+  // What the operands' tags leave for these hooks. Plain instructions: the
+  // kinds of the tags, see kTaggedSource; others: kTaggedSource and kTaggedDest.
   template <unsigned kKind>
-  GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst);
+  static constexpr bool has_work_test() {
+    constexpr auto rule = static_cast<TagRule>(kKind / 2);
+    return rule != TagRule::kVectorMemory && rule != TagRule::kScalarLoad &&
+           rule != TagRule::kRelative;
+  }
+  template <unsigned kKind>
+  GFXGRAPH_INLINE static uint32_t work(const WaveState& state, const Inst& inst);
+  template <unsigned kKind>
+  GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst, uint32_t work);
   template <unsigned kKind>
   GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
   GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
@@ -95,20 +111,27 @@ class ProvenanceObserver {
   static constexpr unsigned kRelationShift = 3;
   static constexpr uint32_t kRelations = 7;
   // kCombine: the instruction has few operands, all dwords, and if it is a vector instruction works
-  // lane by lane; and: it has a third source.
+  // lane by lane. The first three listed sources are then those of its result.
   static constexpr uint32_t kPlain = 1 << 6;
-  static constexpr uint32_t kThirdSource = 1 << 7;
+  static constexpr unsigned kPlainSources = 3;
+  // work(). Of a plain instruction: two bits for each of the first three sources, its
+  // RegisterTags::Kind, then kTaggedDest.
+  static constexpr uint32_t kTaggedSource = 1;
+  static constexpr uint32_t kTaggedDest = 1 << 6;
+  // kPlain: at this bit, the values of work() without kTaggedDest that a strong source may have.
+  static constexpr unsigned kStrongWorkShift = 8;
   // kVectorMemory: operand code of the upper dword of the address's pointer.
   static constexpr unsigned kBaseShift = 6;
   static constexpr uint32_t kBases = 1023;
 
  private:
-  // Fast path for the usual case: a result such as a sum, with at most one tagged source, whose tag
-  // it keeps.
-  GFXGRAPH_INLINE static bool keeps_one(WaveState& state, const Wave& wave, const Inst& inst);
-  // Fast path for the usual case: the result keeps its only tag.
-  GFXGRAPH_INLINE static bool stays_tagged(const WaveState& state, const Wave& wave,
-                                           const Inst& inst);
+  // kPlain. Fast for the usual case: a result such as a sum, with at most one tagged source, whose
+  // tag it keeps in all lanes.
+  template <bool kVector>
+  GFXGRAPH_INLINE void before_plain(WaveState& state, const Wave& wave, const Inst& inst,
+                                    uint32_t work);
+  template <bool kVector>
+  GFXGRAPH_INLINE void after_plain(WaveState& state, const Wave& wave, const Inst& inst);
   // Fast path for the usual case: an access through a proven pointer, or to LDS or scratch, where
   // neither memory nor values have tags.
   GFXGRAPH_INLINE bool moves_no_tags(WaveState& state, const Wave& wave, const Inst& inst,
@@ -151,6 +174,7 @@ class ProvenanceObserver {
     uint32_t waves = 0;
   };
   std::unordered_map<const emulator::Workgroup*, Lds> lds_;
+  unsigned end_of_vectors_ = RegisterTags::kFirstVector;  // of codes that may get tags
 };
 
 // Whether a destination has a tag.
@@ -186,30 +210,37 @@ GFXGRAPH_INLINE bool any_source_tagged(const RegisterTags& registers,
 }
 
 template <unsigned kKind>
+GFXGRAPH_INLINE uint32_t ProvenanceObserver::work(const WaveState& state, const Inst& inst) {
+  const emulator::InstOperands& operands = emulator::operands_of(inst);
+  const RegisterTags& registers = state.registers;
+  if constexpr (kKind >= kPlainScalar) {
+    uint32_t sources = 0;
+    for (unsigned n = 0; n < kPlainSources; ++n)
+      sources |= uint32_t{registers.kind(operands.source[n].code)} << 2 * n;
+    const unsigned dests = registers.kind(inst.dst) | registers.kind(operands.dest[1].code);
+    return sources | dests * kTaggedDest;
+  } else {
+    constexpr auto rule = static_cast<TagRule>(kKind / 2);
+    constexpr bool kFew = kKind % 2 != 0;
+    const uint32_t dest = any_dest_tagged<kFew>(registers, operands) ? kTaggedDest : 0;
+    // Clears old tags of the destinations; usually there are none.
+    if constexpr (rule == TagRule::kClear) return dest;
+    return dest | (any_source_tagged<kFew>(registers, operands) ? kTaggedSource : 0);
+  }
+}
+
+template <unsigned kKind>
 GFXGRAPH_INLINE void ProvenanceObserver::before(WaveState& state, const Wave& wave,
-                                                const Inst& inst) {
+                                                const Inst& inst, uint32_t work) {
   constexpr auto rule = static_cast<TagRule>(kKind / 2);
-  constexpr bool kFew = kKind % 2 != 0;
-  if constexpr (rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad) {
+  if constexpr (kKind >= kPlainScalar) {
+    before_plain<kKind == kPlainVector>(state, wave, inst, work);
+  } else if constexpr (rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad) {
     state.events = state.dwords = 0;
     state.pending = false;
-  } else if constexpr (rule == TagRule::kRelative) {
-    before_tagged(rule, state, wave, inst);
-  } else if constexpr (rule == TagRule::kClear) {
-    // Clears old tags of the destinations; usually there are none.
-    if (any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst))) [[unlikely]]
-      before_tagged(rule, state, wave, inst);
   } else {
-    const emulator::InstOperands& operands = emulator::operands_of(inst);
-    const bool source = any_source_tagged<kFew>(state.registers, operands);
-    const bool dest = any_dest_tagged<kFew>(state.registers, operands);
-    state.touches = source || dest;
-    if (!state.touches) [[likely]]
-      return;
-    if constexpr (rule == TagRule::kCombine && kFew) {
-      if (keeps_one(state, wave, inst)) return;
-      if (!source) return clear_dests(state, wave, inst);
-    }
+    if (rule == TagRule::kCombine && kKind % 2 != 0 && (work & kTaggedSource) == 0)
+      return clear_dests(state, wave, inst);
     before_tagged(rule, state, wave, inst);
   }
 }
@@ -219,7 +250,9 @@ GFXGRAPH_INLINE void ProvenanceObserver::after(WaveState& state, const Wave& wav
                                                const Inst& inst) {
   constexpr auto rule = static_cast<TagRule>(kKind / 2);
   constexpr bool kFew = kKind % 2 != 0;
-  if constexpr (rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad) {
+  if constexpr (kKind >= kPlainScalar) {
+    after_plain<kKind == kPlainVector>(state, wave, inst);
+  } else if constexpr (rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad) {
     if (state.pending || any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst)))
         [[unlikely]] {
       if constexpr (rule == TagRule::kScalarLoad)
@@ -228,58 +261,69 @@ GFXGRAPH_INLINE void ProvenanceObserver::after(WaveState& state, const Wave& wav
         finish_load(state, wave, inst);
     }
   } else if constexpr (rule == TagRule::kCombine) {
-    if (!state.touches || !any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst)))
-        [[likely]]
-      return;
-    if constexpr (kFew)
-      if (stays_tagged(state, wave, inst)) return;
-    after_tagged(rule, state, wave, inst);
-  } else if constexpr (rule == TagRule::kCrossLane) {
-    if (state.touches) [[unlikely]]
+    if (any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst)))
       after_tagged(rule, state, wave, inst);
+  } else if constexpr (rule == TagRule::kCrossLane) {
+    after_tagged(rule, state, wave, inst);
   }
 }
 
-GFXGRAPH_INLINE bool ProvenanceObserver::keeps_one(WaveState& state, const Wave& wave,
-                                                   const Inst& inst) {
+template <bool kVector>
+GFXGRAPH_INLINE void ProvenanceObserver::before_plain(WaveState& state, const Wave& wave,
+                                                      const Inst& inst, uint32_t work) {
+  using Check = WaveState::Check;
   const emulator::InstOperands& operands = emulator::operands_of(inst);
-  if ((operands.user & kPlain) == 0) return false;
   RegisterTags& registers = state.registers;
-  const unsigned sources = (operands.user & kThirdSource) != 0 ? 3 : 2;
-  unsigned tagged = 0, from = 0;
-  for (unsigned n = 0; n < sources; ++n) {
-    if (inst.src[n] >= RegisterTags::kNoRegister || !registers.any(inst.src[n])) continue;
-    tagged |= 1U << n;
-    from = inst.src[n];
-  }
-  const uint32_t exec = wave.exec();
+  const uint32_t exec = kVector ? wave.exec() : 1;
+  const uint32_t tagged = work & (kTaggedDest - 1);
   Tag tag = 0;
-  if ((tagged & (tagged - 1)) != 0 || (tagged & ~operands.user) != 0 ||
-      (tagged != 0 && !registers.all_have_one(from, exec, tag)))
-    return false;
-  if (inst.dst < RegisterTags::kFirstVector)
-    registers.set_scalar(inst.dst, tagged != 0 ? tag : 0);
+  if (tagged != 0) {
+    const unsigned from = operands.source[static_cast<unsigned>(std::countr_zero(tagged)) / 2].code;
+    // Not several sources, none that the result does not keep, and none with different tags.
+    if ((tagged & (tagged - 1)) != 0 || (tagged & ~(operands.user >> kStrongWorkShift)) != 0 ||
+        !registers.all_have_one(from, exec, tag)) [[unlikely]] {
+      state.check = Check::kAll;
+      return before_tagged(TagRule::kCombine, state, wave, inst);
+    }
+  }
+  bool whole = true;
+  if constexpr (kVector)
+    whole = registers.fill_quickly(inst.dst, exec, tag);
   else
-    registers.fill_quickly(inst.dst, exec, tagged != 0 ? tag : 0);
-  const unsigned carry = operands.dest[1].code;
-  if (registers.any(carry)) [[unlikely]]
+    registers.set_scalar(inst.dst, tag);
+  if (const unsigned carry = operands.dest[1].code; registers.any(carry)) [[unlikely]]
     registers.set_scalar(carry, 0);
-  return true;
+  // If not whole, other lanes may keep their tags.
+  state.check = !whole || tag >= Tags::kWeak ? Check::kAll
+                : tag != 0                   ? Check::kValues
+                                             : Check::kNone;
 }
 
-GFXGRAPH_INLINE bool ProvenanceObserver::stays_tagged(const WaveState& state, const Wave& wave,
-                                                      const Inst& inst) {
-  Tag tag = 0;
-  if ((emulator::operands_of(inst).user & kPlain) == 0 ||
-      !state.registers.all_have_one(inst.dst, wave.exec(), tag) || !Tags::is_single(tag) ||
-      Tags::is_weak(tag))
-    return false;
-  if (inst.dst < RegisterTags::kFirstVector) return !Provenance::ends(wave.sgpr[inst.dst]);
-  const emulator::Row& values = wave.v(inst.dst);
-  uint32_t ended = 0;
-  for (unsigned l = 0; l < emulator::kLanes; ++l)
-    ended |= Provenance::ends(values.lane[l]) ? wave.exec_mask.lane[l] : 0;
-  return ended == 0;
+template <bool kVector>
+GFXGRAPH_INLINE void ProvenanceObserver::after_plain(WaveState& state, const Wave& wave,
+                                                     const Inst& inst) {
+  if (state.check == WaveState::Check::kNone) [[likely]]
+    return;
+  if (state.check == WaveState::Check::kValues) {
+    if constexpr (!kVector) {
+      if (!Provenance::ends(wave.sgpr[inst.dst])) [[likely]]
+        return;
+    } else {
+      const emulator::Row& values = wave.v(inst.dst);
+      // Provenance::ends() is true of the values whose successor is at most 1.
+      uint32_t least = ~0U;
+      if (wave.exec() == ~0U) [[likely]] {
+        for (unsigned l = 0; l < emulator::kLanes; ++l)
+          least = std::min(least, values.lane[l] + 1);
+      } else {
+        for (unsigned l = 0; l < emulator::kLanes; ++l)
+          least = std::min(least, (values.lane[l] + 1) | ~wave.exec_mask.lane[l]);
+      }
+      if (least > 1) [[likely]]
+        return;
+    }
+  }
+  after_tagged(TagRule::kCombine, state, wave, inst);
 }
 
 GFXGRAPH_INLINE bool ProvenanceObserver::any_data_tagged(const WaveState& state, const Inst& inst,
@@ -362,8 +406,22 @@ GFXGRAPH_INLINE bool ProvenanceObserver::scalar_span(WaveState& state, const Wav
           ? !state.registers.all_have_one(upper, 1, tag) || !words_->is_proven(tag)
           : !words_->is_not_recorded(address))
     return false;
-  if (!words_->memory().has_none(address, address ^ (address + bytes - 1)))
+  const Tag* tags = nullptr;
+  if (!words_->memory().span(address, bytes, tags) || bytes / 4 > WaveState::kMost) [[unlikely]] {
     load_scalars(state, address, bytes);
+    return true;
+  }
+  if (tags == nullptr) return true;
+  Tag any = 0;
+  for (uint32_t d = 0; d < bytes / 4; ++d) {
+    state.loaded_scalars[d] = tags[d];
+    any |= tags[d];
+  }
+  if (any == 0) return true;
+  state.dwords = bytes / 4;
+  state.pending = true;
+  for (uint32_t d = 0; d < bytes / 4; ++d)
+    if (tags[d] != 0) words_->read(tags[d]);
   return true;
 }
 

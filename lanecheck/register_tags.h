@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "emulator/engine/wave.h"
 #include "lanecheck/provenance_tags.h"
@@ -23,13 +24,24 @@ class RegisterTags {
   static constexpr unsigned kNoRegister = 512;
   static constexpr unsigned kCodes = kNoRegister + 64;
   static constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
+  static constexpr unsigned kEndOfScalars = 128;
 
-  // For a new wave: clears all tags. fill() and set() may also change lanes that were not launched.
-  void reset(uint32_t launched_lanes) {
+  RegisterTags() {
     kind_.fill(kNone);
+    lanes_.fill(~0U);
+  }
+  // For a new wave: clears all tags of registers before `end`, a code; the others must have none.
+  // fill() and set() may also change lanes that were not launched.
+  void reset(uint32_t launched_lanes, unsigned end = kNoRegister) {
+    constexpr unsigned kBlock = 64;
+    std::memset(kind_.data(), 0, kEndOfScalars);
+    for (unsigned n = kFirstVector; n < end; n += kBlock) std::memset(&kind_[n], 0, kBlock);
     unused_ = ~launched_lanes;
   }
 
+  enum Kind : uint8_t { kNone, kOne, kMixed };
+  // `code` < kCodes.
+  GFXGRAPH_INLINE Kind kind(unsigned code) const { return kind_[code]; }
   // Whether any lane has a tag; `code` < kCodes.
   GFXGRAPH_INLINE bool any(unsigned code) const { return kind_[code] != kNone; }
   // Whether all of `lanes` have the same tag, stored once; sets `tag`.
@@ -51,27 +63,30 @@ class RegisterTags {
 
   // Ignores codes that are not registers, and the null register.
   GFXGRAPH_INLINE void set_scalar(unsigned code, Tag tag) {
-    if (code >= 128 || code == emulator::operand::kNull) return;
+    if (code >= kEndOfScalars || code == emulator::operand::kNull) return;
     kind_[code] = tag != 0 ? kOne : kNone;
     one_[code] = tag;
-    lanes_[code] = ~0U;
   }
   // Among the lanes of `exec`, gives the tag to those of `lanes`, and clears it in the others.
   // Ignores codes that are not VGPRs.
   void fill(unsigned code, uint32_t exec, Tag tag, uint32_t lanes = ~0U);
-  // As fill() with all lanes; `code` must be a VGPR.
-  GFXGRAPH_INLINE void fill_quickly(unsigned code, uint32_t exec, Tag tag) {
-    if ((exec | unused_) != ~0U) return fill(code, exec, tag);
+  // As fill() with all lanes; `code` must be a VGPR. False: a lane outside of `exec` may have kept
+  // its tag.
+  GFXGRAPH_INLINE bool fill_quickly(unsigned code, uint32_t exec, Tag tag) {
+    if ((exec | unused_) != ~0U) {
+      fill(code, exec, tag);
+      return false;
+    }
     one_[code] = tag;
     lanes_[code] = ~0U;
     kind_[code] = tag != 0 ? kOne : kNone;
+    return true;
   }
   void set(unsigned code, uint32_t exec, const Tag* row);
   // Sets one lane, launched or not: compilers spill scalars to lanes.
   void set_lane(unsigned code, unsigned lane, Tag tag);
 
  private:
-  enum Kind : uint8_t { kNone, kOne, kMixed };
   void write(unsigned code, const Tag* row);
 
   alignas(64) std::array<Kind, kCodes> kind_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "emulator/engine/wave.h"
 #include "lanecheck/budget.h"
 #include "lanecheck/provenance_tags.h"
 
@@ -29,9 +30,17 @@ class TagMemory {
   }
   // Whether no address that differs from `address` only in the bits `differ` has a tag. Fast: false
   // if not certain.
-  bool has_none(uint64_t address, uint64_t differ) {
+  GFXGRAPH_INLINE bool has_none(uint64_t address, uint64_t differ) {
     return unaligned_.empty() && rewritten_.empty() && differ < kChunkBytes &&
            find(address) == nullptr;
+  }
+  // The tags of aligned dwords; null: none has a tag. False: they are not stored in one piece.
+  GFXGRAPH_INLINE bool span(uint64_t address, uint64_t bytes, const Tag*& tags) {
+    if ((address ^ (address + bytes - 1)) >= kChunkBytes) [[unlikely]]
+      return false;
+    const Chunk* const chunk = find(address);
+    tags = chunk == nullptr ? nullptr : chunk->data() + address % kChunkBytes / 4;
+    return true;
   }
   // A store of `bytes` (1 to 4) at any address. A store to part of a dword makes its tag weak.
   void store(uint64_t address, unsigned bytes, Tag tag);
@@ -47,7 +56,7 @@ class TagMemory {
   using Chunk = std::array<Tag, kChunkBytes / 4>;
 
   // The chunk of an address; null: none of its dwords has a tag.
-  Chunk* find(uint64_t address) {
+  GFXGRAPH_INLINE Chunk* find(uint64_t address) {
     const uint64_t key = address / kChunkBytes;
     Near& near = near_[key * 0x9E3779B97F4A7C15u >> 60];
     if (near.key != key) [[unlikely]]

@@ -39,13 +39,15 @@ inline uint64_t run_wave(Wave& wave) {
   return ran;
 }
 
-// Runs an instruction between the observer's hooks.
+// Runs an instruction between the observer's hooks. `work`: what Observer::work() returned.
 template <class Observer, unsigned kKind>
-const Inst* hooked(Wave& wave, const Inst* inst) {
+GFXGRAPH_INLINE const Inst* run_hooked(Wave& wave, const Inst* inst, uint32_t work) {
   auto& observer = *static_cast<Observer*>(wave.observer);
   auto& state = *static_cast<typename Observer::WaveState*>(wave.observer_state);
   constexpr bool kKinds = requires { Observer::kHookKinds; };
-  if constexpr (kKinds)
+  if constexpr (requires { Observer::kTestsForWork; })
+    observer.template before<kKind>(state, wave, *inst, work);
+  else if constexpr (kKinds)
     observer.template before<kKind>(state, wave, *inst);
   else
     observer.before(state, wave, *inst);
@@ -58,6 +60,25 @@ const Inst* hooked(Wave& wave, const Inst* inst) {
   else
     observer.after(state, wave, *inst);
   return next;
+}
+template <class Observer, unsigned kKind>
+[[gnu::noinline]] const Inst* run_hooked_apart(Wave& wave, const Inst* inst, uint32_t work) {
+  return run_hooked<Observer, kKind>(wave, inst, work);
+}
+
+// The handler of an instruction with hooks. Without work for them it saves no registers.
+template <class Observer, unsigned kKind>
+const Inst* hooked(Wave& wave, const Inst* inst) {
+  if constexpr (requires { Observer::kTestsForWork; }) {
+    const auto& state = *static_cast<const typename Observer::WaveState*>(wave.observer_state);
+    if constexpr (Observer::template has_work_test<kKind>()) {
+      const uint32_t work = Observer::template work<kKind>(state, *inst);
+      if (work == 0) [[likely]]
+        return operands_of(*inst).handler(wave, inst);
+      return run_hooked_apart<Observer, kKind>(wave, inst, work);
+    }
+  }
+  return run_hooked<Observer, kKind>(wave, inst, 0);
 }
 
 template <class Observer, unsigned... kKind>
