@@ -172,16 +172,22 @@ void ProvenanceObserver::load_scalars(WaveState& state, uint64_t address, uint32
     }
     state.loaded_scalars[state.dwords++] = tag;
   }
+  state.scalars = state.loaded_scalars.data();
 }
 
 void ProvenanceObserver::finish_scalar_load(WaveState& state, const Wave& wave, const Inst& inst) {
   const unsigned dwords = std::min<unsigned>(emulator::op_info(inst.op).dst_dwords,
                                              RegisterTags::kEndOfScalars - inst.dst);
-  const unsigned loaded = state.pending ? state.dwords : 0;
-  for (unsigned d = 0; d < dwords; ++d) {
-    const Tag tag = d < loaded ? state.loaded_scalars[d] : 0;
-    state.registers.set_scalar(inst.dst + d, words_->narrow(tag, wave.sgpr[inst.dst + d]));
+  const unsigned loaded = state.pending ? std::min(state.dwords, dwords) : 0;
+  const Tag* const tags = state.scalars;
+  const uint32_t* const values = &wave.sgpr[inst.dst];
+  for (unsigned d = 0; d < loaded; ++d) {
+    // A strong half of one word, which narrow() does not change.
+    const Tag tag = tags[d] < Tags::kWeak ? (Provenance::ends(values[d]) ? 0 : tags[d])
+                                          : words_->narrow(tags[d], values[d]);
+    state.registers.set_scalar(inst.dst + d, tag);
   }
+  for (unsigned d = loaded; d < dwords; ++d) state.registers.set_scalar(inst.dst + d, 0);
   state.pending = false;
 }
 

@@ -72,9 +72,9 @@ bool make_plain(const Inst& inst, InstOperands& operands) {
   for (unsigned n = 0; n < sources; ++n)
     if (info.src_dwords[n] > 1) return false;
   for (unsigned n = 0; n < ProvenanceObserver::kPlainSources; ++n)
-    operands.source[n].code =
-        n < sources ? std::min<uint16_t>(inst.src[n], RegisterTags::kNoRegister)
-                    : RegisterTags::kNoRegister;
+    operands.source[n].code = n < sources
+                                  ? std::min<uint16_t>(inst.src[n], RegisterTags::kNoRegister)
+                                  : RegisterTags::kNoRegister;
   return true;
 }
 
@@ -106,7 +106,8 @@ void ProvenanceObserver::decoded(const Inst& inst, InstOperands& operands) {
   if (few && rule == TagRule::kCombine && make_plain(inst, operands)) {
     extra |= kPlain;
     for (unsigned n = 0; n < kPlainSources; ++n)
-      if ((extra >> n & 1) != 0) extra |= uint32_t{RegisterTags::kOne} << (kStrongWorkShift + 2 * n);
+      if ((extra >> n & 1) != 0)
+        extra |= uint32_t{RegisterTags::kOne} << (kStrongWorkShift + 2 * n);
     kind = emulator::is_vector_alu(inst.format) ? kPlainVector : kPlainScalar;
   }
   operands.user = kind << kKindShift | extra;
@@ -135,7 +136,7 @@ void ProvenanceObserver::wave_begin(WaveState& state, const Wave& wave,
 }
 
 void ProvenanceObserver::wave_end(WaveState&, const Wave& wave) {
-  if (wave.first_lane != 0) return;
+  if (wave.first_lane != 0 || wave.group->lds_bytes == 0) return;
   const auto found = lds_.find(wave.group);
   if (found != lds_.end() && --found->second.waves == 0) lds_.erase(found);
 }

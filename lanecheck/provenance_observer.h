@@ -20,23 +20,26 @@ namespace gfxgraph::lanecheck {
 
 struct ProvenanceWave {
   static constexpr unsigned kMost = 16;  // most dwords of a load
-  RegisterTags registers;
-  // Tags of the dwords that the current instruction loads.
-  Tag loaded[kMost][emulator::kLanes];
-  std::array<uint32_t, kMost> loaded_lanes;
-  std::array<Tag, kMost> loaded_scalars;
+  // What each instruction needs comes first, side by side.
   unsigned dwords = 0;
   unsigned events = 0;
-  bool pending = false;  // `loaded` has a tag
-  // kCrossLane: the source before the instruction.
-  Tag kept[emulator::kLanes];
-  uint32_t kept_values[emulator::kLanes];
-  bool kept_any = false;
+  bool pending = false;  // the current instruction loads a tag
   // Plain instructions: what their result still needs.
   enum class Check : uint8_t { kNone, kValues, kAll };
   Check check = Check::kNone;
+  bool kept_any = false;
+  // Tags of the dwords that a scalar load loads.
+  const Tag* scalars = nullptr;
   std::vector<Tag>* lds = nullptr;  // the workgroup's; null: it has no LDS
   std::vector<Tag> scratch;         // empty: no tag was stored
+  RegisterTags registers;
+  std::array<Tag, kMost> loaded_scalars;
+  // Tags of the dwords that the current instruction loads.
+  Tag loaded[kMost][emulator::kLanes];
+  std::array<uint32_t, kMost> loaded_lanes;
+  // kCrossLane: the source before the instruction.
+  Tag kept[emulator::kLanes];
+  uint32_t kept_values[emulator::kLanes];
 };
 
 class ProvenanceObserver {
@@ -255,10 +258,18 @@ GFXGRAPH_INLINE void ProvenanceObserver::after(WaveState& state, const Wave& wav
   } else if constexpr (rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad) {
     if (state.pending || any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst)))
         [[unlikely]] {
-      if constexpr (rule == TagRule::kScalarLoad)
+      if constexpr (rule == TagRule::kScalarLoad) {
         finish_scalar_load(state, wave, inst);
-      else
+      } else if constexpr (kFew) {
+        const unsigned dest = emulator::operands_of(inst).dest[0].code;
+        if (state.pending || dest < RegisterTags::kFirstVector ||
+            state.registers.any(emulator::operands_of(inst).dest[1].code)) [[unlikely]]
+          finish_load(state, wave, inst);
+        else  // only old tags, to be cleared
+          state.registers.fill_quickly(dest, wave.exec(), 0);
+      } else {
         finish_load(state, wave, inst);
+      }
     }
   } else if constexpr (rule == TagRule::kCombine) {
     if (any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst)))
@@ -313,8 +324,7 @@ GFXGRAPH_INLINE void ProvenanceObserver::after_plain(WaveState& state, const Wav
       // Provenance::ends() is true of the values whose successor is at most 1.
       uint32_t least = ~0U;
       if (wave.exec() == ~0U) [[likely]] {
-        for (unsigned l = 0; l < emulator::kLanes; ++l)
-          least = std::min(least, values.lane[l] + 1);
+        for (unsigned l = 0; l < emulator::kLanes; ++l) least = std::min(least, values.lane[l] + 1);
       } else {
         for (unsigned l = 0; l < emulator::kLanes; ++l)
           least = std::min(least, (values.lane[l] + 1) | ~wave.exec_mask.lane[l]);
@@ -413,11 +423,9 @@ GFXGRAPH_INLINE bool ProvenanceObserver::scalar_span(WaveState& state, const Wav
   }
   if (tags == nullptr) return true;
   Tag any = 0;
-  for (uint32_t d = 0; d < bytes / 4; ++d) {
-    state.loaded_scalars[d] = tags[d];
-    any |= tags[d];
-  }
+  for (uint32_t d = 0; d < bytes / 4; ++d) any |= tags[d];
   if (any == 0) return true;
+  state.scalars = tags;
   state.dwords = bytes / 4;
   state.pending = true;
   for (uint32_t d = 0; d < bytes / 4; ++d)

@@ -11,15 +11,15 @@ bool RegisterTags::one(unsigned code, Tag& tag, uint32_t& lanes) const {
   lanes = 0;
   if (code >= kNoRegister || kind_[code] == kNone) return true;
   if (kind_[code] == kMixed) return false;
-  tag = one_[code];
-  lanes = lanes_[code];
+  tag = one_[code].tag;
+  lanes = one_[code].lanes;
   return true;
 }
 
 bool RegisterTags::same_in(unsigned code, uint32_t lanes) const {
   if (code >= kNoRegister || kind_[code] == kNone) return true;
   if (kind_[code] == kOne) {
-    const uint32_t with = lanes_[code] & lanes;
+    const uint32_t with = one_[code].lanes & lanes;
     return with == 0 || with == lanes;
   }
   const Tag* const row = rows_[code - kFirstVector];
@@ -39,17 +39,17 @@ void RegisterTags::fill(unsigned code, uint32_t exec, Tag tag, uint32_t lanes) {
       row[l] = (put >> l & 1) != 0 ? tag : (exec >> l & 1) != 0 ? 0 : get(code, l);
     return write(code, row);
   }
-  const uint32_t kept = kind_[code] == kOne ? lanes_[code] & ~exec : 0;
-  if (kept != 0 && put != 0 && one_[code] != tag) {
+  const uint32_t kept = kind_[code] == kOne ? one_[code].lanes & ~exec : 0;
+  if (kept != 0 && put != 0 && one_[code].tag != tag) {
     Tag* const row = rows_[code - kFirstVector];
     for (unsigned l = 0; l < kLanes; ++l)
-      row[l] = (put >> l & 1) != 0 ? tag : (kept >> l & 1) != 0 ? one_[code] : 0;
+      row[l] = (put >> l & 1) != 0 ? tag : (kept >> l & 1) != 0 ? one_[code].tag : 0;
     kind_[code] = kMixed;
     return;
   }
-  if (put != 0) one_[code] = tag;
-  lanes_[code] = kept | put;
-  kind_[code] = lanes_[code] != 0 ? kOne : kNone;
+  if (put != 0) one_[code].tag = tag;
+  one_[code].lanes = kept | put;
+  kind_[code] = one_[code].lanes != 0 ? kOne : kNone;
 }
 
 void RegisterTags::set(unsigned code, uint32_t exec, const Tag* row) {
@@ -88,8 +88,8 @@ void RegisterTags::write(unsigned code, const Tag* row) {
     tag = row[l];
     lanes |= 1U << l;
   }
-  one_[code] = tag;
-  lanes_[code] = lanes;
+  one_[code].tag = tag;
+  one_[code].lanes = lanes;
   kind_[code] = differ ? kMixed : lanes != 0 ? kOne : kNone;
   for (unsigned l = 0; differ && l < kLanes; ++l) rows_[code - kFirstVector][l] = row[l];
 }

@@ -28,7 +28,7 @@ class RegisterTags {
 
   RegisterTags() {
     kind_.fill(kNone);
-    lanes_.fill(~0U);
+    one_.fill({0, ~0U});
   }
   // For a new wave: clears all tags of registers before `end`, a code; the others must have none.
   // fill() and set() may also change lanes that were not launched.
@@ -46,14 +46,15 @@ class RegisterTags {
   GFXGRAPH_INLINE bool any(unsigned code) const { return kind_[code] != kNone; }
   // Whether all of `lanes` have the same tag, stored once; sets `tag`.
   GFXGRAPH_INLINE bool all_have_one(unsigned code, uint32_t lanes, Tag& tag) const {
-    tag = one_[code & 511];
-    return kind_[code] == kOne && (lanes & ~lanes_[code & 511]) == 0;
+    const Uniform& one = one_[code & 511];
+    tag = one.tag;
+    return kind_[code] == kOne && (lanes & ~one.lanes) == 0;
   }
   // The tag of a lane, for any code; for a scalar register, any lane.
   Tag get(unsigned code, unsigned lane) const {
     if (code >= kNoRegister || kind_[code] == kNone) return 0;
     if (code >= kFirstVector && kind_[code] == kMixed) return rows_[code - kFirstVector][lane];
-    return (lanes_[code] >> lane & 1) != 0 ? one_[code] : 0;
+    return (one_[code].lanes >> lane & 1) != 0 ? one_[code].tag : 0;
   }
   // Sets the register's only tag and the lanes that have it; 0 and no lanes: no tag. False: lanes
   // have different tags.
@@ -65,7 +66,7 @@ class RegisterTags {
   GFXGRAPH_INLINE void set_scalar(unsigned code, Tag tag) {
     if (code >= kEndOfScalars || code == emulator::operand::kNull) return;
     kind_[code] = tag != 0 ? kOne : kNone;
-    one_[code] = tag;
+    one_[code].tag = tag;
   }
   // Among the lanes of `exec`, gives the tag to those of `lanes`, and clears it in the others.
   // Ignores codes that are not VGPRs.
@@ -77,8 +78,7 @@ class RegisterTags {
       fill(code, exec, tag);
       return false;
     }
-    one_[code] = tag;
-    lanes_[code] = ~0U;
+    one_[code] = {tag, ~0U};
     kind_[code] = tag != 0 ? kOne : kNone;
     return true;
   }
@@ -89,11 +89,16 @@ class RegisterTags {
  private:
   void write(unsigned code, const Tag* row);
 
+  // Side by side: waves of a workgroup share the first-level cache.
+  struct Uniform {
+    Tag tag = 0;
+    uint32_t lanes = 0;  // lanes with the tag; all for a scalar
+  };
+
   alignas(64) std::array<Kind, kCodes> kind_;
-  std::array<Tag, kNoRegister> one_;         // kOne
-  std::array<uint32_t, kNoRegister> lanes_;  // kOne: lanes with the tag; all for a scalar
-  uint32_t unused_ = 0;                      // lanes that were not launched
-  Tag rows_[256][emulator::kLanes];          // kMixed
+  uint32_t unused_ = 0;                   // lanes that were not launched
+  std::array<Uniform, kNoRegister> one_;  // kOne
+  Tag rows_[256][emulator::kLanes];       // kMixed
 };
 
 }  // namespace gfxgraph::lanecheck

@@ -48,13 +48,14 @@ class Code {
 };
 
 // A trace with a buffer of recorded words, and a wave.
-struct Run {
-  Run() {
+struct Subject {
+  Subject() {
     format::AllocationBegin begin;
     begin.id = 1;
     begin.recorded_address = kBuffer;
     begin.size_bytes = begin.initial.size_bytes = kWords * 8;
-    for (uint32_t n = 0; n < kWords; ++n) begin.initial.relocations.push_back({uint64_t{n} * 8, 1, n});
+    for (uint32_t n = 0; n < kWords; ++n)
+      begin.initial.relocations.push_back({uint64_t{n} * 8, 1, n});
     words.next_event(1);
     words.apply(begin);
     for (uint32_t n = 1; n <= kWords; ++n)
@@ -82,7 +83,8 @@ constexpr uint32_t vop2(uint32_t op, uint32_t dst, uint32_t first, uint32_t seco
 constexpr uint32_t sop2(uint32_t op, uint32_t dst, uint32_t first, uint32_t second) {
   return 2U << 30 | op << 23 | dst << 16 | second << 8 | first;
 }
-std::vector<uint32_t> vop3(uint32_t op, uint32_t dst, uint32_t carry, std::array<uint32_t, 3> from) {
+std::vector<uint32_t> vop3(uint32_t op, uint32_t dst, uint32_t carry,
+                           std::array<uint32_t, 3> from) {
   return {0x35U << 26 | op << 16 | carry << 8 | dst, from[0] | from[1] << 9 | from[2] << 18};
 }
 
@@ -90,26 +92,25 @@ std::vector<uint32_t> vop3(uint32_t op, uint32_t dst, uint32_t carry, std::array
 std::vector<std::vector<uint32_t>> instructions() {
   constexpr uint32_t kV0 = 256, kV1 = 257, kV2 = 258, kConstant = 129;
   return {
-      {vop2(0x25, 2, kV0, 1)},                        // v_add_nc_u32 v2, v0, v1
-      {vop2(0x25, 2, 0, 1)},                          // v_add_nc_u32 v2, s0, v1
-      {vop2(0x25, 0, kV0, 0)},                        // v_add_nc_u32 v0, v0, v0
-      {vop2(0x26, 2, kV0, 1)},                        // v_sub_nc_u32 v2, v0, v1
-      {vop2(0x28, 2, 1, 1)},                          // v_add_co_ci_u32 v2, vcc, s1, v1, vcc
-      {vop2(0x29, 2, 1, 1)},                          // v_sub_co_ci_u32 v2, vcc, s1, v1, vcc
-      {vop2(0x1b, 2, kV0, 1)},                        // v_and_b32
-      {vop2(0x1d, 2, kV0, 1)},                        // v_xor_b32
-      {vop2(0x1a, 2, kConstant, 1)},                  // v_lshlrev_b32 v2, 1, v1
-      vop3(0x30f, 2, kVcc, {0, kV0, 0}),              // v_add_co_u32 v2, vcc, s0, v0
-      vop3(0x30f, 2, 1, {0, kV0, 0}),                 // v_add_co_u32 v2, s1, s0, v0
-      vop3(0x36d, 2, 0, {kV0, kV1, 1}),               // v_add3_u32 v2, v0, v1, s1
-      vop3(0x346, 2, 0, {kV0, kConstant, kV1}),       // v_lshl_add_u32 v2, v0, 1, v1
-      vop3(0x371, 2, 0, {kV0, kV1, kV2}),             // v_and_or_b32 v2, v0, v1, v2
-      {sop2(0, 2, 0, 1)},                             // s_add_u32 s2, s0, s1
-      {sop2(0, 0, 0, kConstant)},                     // s_add_u32 s0, s0, 1
-      {sop2(1, 2, 0, 1)},                             // s_sub_u32 s2, s0, s1
-      {sop2(4, 2, 0, 1)},                             // s_addc_u32 s2, s0, s1
-      {sop2(4, emulator::operand::kNull, 0, 1)},      // s_addc_u32 null, s0, s1
-      {sop2(0x26, 2, 0, 1)},                          // s_mul_i32 s2, s0, s1
+      {vop2(0x25, 2, kV0, 1)},                   // v_add_nc_u32 v2, v0, v1
+      {vop2(0x25, 2, 0, 1)},                     // v_add_nc_u32 v2, s0, v1
+      {vop2(0x25, 0, kV0, 0)},                   // v_add_nc_u32 v0, v0, v0
+      {vop2(0x26, 2, kV0, 1)},                   // v_sub_nc_u32 v2, v0, v1
+      {vop2(0x28, 2, 1, 1)},                     // v_add_co_ci_u32 v2, vcc, s1, v1, vcc
+      {vop2(0x29, 2, 1, 1)},                     // v_sub_co_ci_u32 v2, vcc, s1, v1, vcc
+      {vop2(0x1b, 2, kV0, 1)},                   // v_and_b32
+      {vop2(0x1d, 2, kV0, 1)},                   // v_xor_b32
+      {vop2(0x1a, 2, kConstant, 1)},             // v_lshlrev_b32 v2, 1, v1
+      vop3(0x30f, 2, kVcc, {0, kV0, 0}),         // v_add_co_u32 v2, vcc, s0, v0
+      vop3(0x30f, 2, 1, {0, kV0, 0}),            // v_add_co_u32 v2, s1, s0, v0
+      vop3(0x36d, 2, 0, {kV0, kV1, 1}),          // v_add3_u32 v2, v0, v1, s1
+      vop3(0x346, 2, 0, {kV0, kConstant, kV1}),  // v_lshl_add_u32 v2, v0, 1, v1
+      vop3(0x371, 2, 0, {kV0, kV1, kV2}),        // v_and_or_b32 v2, v0, v1, v2
+      {sop2(0, 2, 0, 1)},                        // s_add_u32 s2, s0, s1
+      {sop2(0, 0, 0, kConstant)},                // s_add_u32 s0, s0, 1
+      {sop2(1, 2, 0, 1)},                        // s_sub_u32 s2, s0, s1
+      {sop2(4, 2, 0, 1)},                        // s_addc_u32 s2, s0, s1
+      {sop2(0x26, 2, 0, 1)},                     // s_mul_i32 s2, s0, s1
   };
 }
 
@@ -131,12 +132,12 @@ TEST_P(PlainInstructions, DoWhatTheGeneralPathDoes) {
   std::memset(static_cast<void*>(wave.get()), 0, sizeof(Wave));
   unsigned idle = 0, ended = 0, kept = 0;
   for (const auto& words : instructions()) {
-    Run first_run;
-    const Code code(first_run.observer, words);
+    Subject decoder;
+    const Code code(decoder.observer, words);
     ASSERT_GE(code.kind(), ProvenanceObserver::kPlainScalar) << std::hex << words[0];
     for (unsigned trial = 0; trial < 1000; ++trial) {
-      Run fast, general;
-      for (Run* const run : {&fast, &general}) run->state->registers.reset(launched);
+      Subject fast, general;
+      for (Subject* const run : {&fast, &general}) run->state->registers.reset(launched);
       const unsigned codes[] = {0, 1, 2, kVcc, kFirst, kFirst + 1, kFirst + 2};
       const auto tag = [&]() -> Tag {
         if (below(2) == 0) return 0;
@@ -151,7 +152,7 @@ TEST_P(PlainInstructions, DoWhatTheGeneralPathDoes) {
         Tag row[kLanes];
         for (Tag& one : row) one = rows ? tag() : first;
         const uint32_t lanes = below(4) == 0 ? static_cast<uint32_t>(random()) : ~0U;
-        for (Run* const run : {&fast, &general}) {
+        for (Subject* const run : {&fast, &general}) {
           const Tag made = set ? run->words.tags().unite(first, second) : first;
           if (at < kFirst)
             run->state->registers.set_scalar(at, made);
@@ -173,8 +174,7 @@ TEST_P(PlainInstructions, DoWhatTheGeneralPathDoes) {
       const uint32_t work =
           vector ? ProvenanceObserver::work<ProvenanceObserver::kPlainVector>(*fast.state, inst)
                  : ProvenanceObserver::work<ProvenanceObserver::kPlainScalar>(*fast.state, inst);
-      constexpr uint32_t kAny =
-          ProvenanceObserver::kTaggedSource | ProvenanceObserver::kTaggedDest;
+      constexpr uint32_t kAny = ProvenanceObserver::kTaggedSource | ProvenanceObserver::kTaggedDest;
       for (uint32_t& one : wave->sgpr)
         if (&one - wave->sgpr < 100) one = value();
       for (unsigned n = 0; n < 3; ++n)
@@ -214,7 +214,7 @@ TEST_P(PlainInstructions, DoWhatTheGeneralPathDoes) {
 // A wave starts without the tags that the one before it left in any register.
 TEST(ProvenanceObserver, WavesStartWithoutTags) {
   for (const uint32_t dst : {0U, 41U, 64U, 130U, 255U}) {
-    Run run;
+    Subject run;
     const auto wave = std::make_unique<Wave>();
     std::memset(static_cast<void*>(wave.get()), 0, sizeof(Wave));
     emulator::Workgroup group;
@@ -238,7 +238,7 @@ TEST(ProvenanceObserver, WavesStartWithoutTags) {
 }
 
 TEST(ProvenanceObserver, WavesStartWithoutTagsOfWideLoads) {
-  Run run;
+  Subject run;
   const auto wave = std::make_unique<Wave>();
   std::memset(static_cast<void*>(wave.get()), 0, sizeof(Wave));
   emulator::Workgroup group;
@@ -256,7 +256,7 @@ TEST(ProvenanceObserver, WavesStartWithoutTagsOfWideLoads) {
 
 // A scalar load takes the tags of its dwords, across the pieces in which memory keeps them, too.
 TEST(ProvenanceObserver, ScalarLoadsTakeTheTagsOfMemory) {
-  Run run;
+  Subject run;
   constexpr uint64_t kPiece = 1 << 16;
   const uint64_t base = kBuffer + kPiece;
   for (uint64_t at = base - 16; at < base + 16; at += 8)
