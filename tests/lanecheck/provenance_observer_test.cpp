@@ -60,6 +60,8 @@ struct Subject {
     words.apply(begin);
     for (uint32_t n = 1; n <= kWords; ++n)
       for (unsigned half = 0; half < 2; ++half) words.read(Tags::of(n, half));
+    // Comparisons with it decide about others.
+    words.reach(Tags::of(1, 1), Tags::of(1, 0), kBuffer);
   }
   // Of each word, whether it is unclear, data or a pointer, and why.
   std::vector<std::string> verdicts() {
@@ -153,7 +155,12 @@ TEST_P(PlainInstructions, DoWhatTheGeneralPathDoes) {
         for (Tag& one : row) one = rows ? tag() : first;
         const uint32_t lanes = below(4) == 0 ? static_cast<uint32_t>(random()) : ~0U;
         for (Subject* const run : {&fast, &general}) {
-          const Tag made = set ? run->words.tags().unite(first, second) : first;
+          // Sometimes a difference of two words, which lanes outside of EXEC keep.
+          const bool difference = at == kFirst + 2 && trial % 4 == 0;
+          const Tag made =
+              difference ? run->words.tags().unite(Tags::of(1, 1), Tags::of(2, 1) | Tags::kWeak)
+              : set      ? run->words.tags().unite(first, second)
+                         : first;
           if (at < kFirst)
             run->state->registers.set_scalar(at, made);
           else if (rows)
@@ -203,6 +210,8 @@ TEST_P(PlainInstructions, DoWhatTheGeneralPathDoes) {
                 << std::hex << words[0] << " trial " << std::dec << trial << " code " << at
                 << " lane " << l;
           }
+      // Without an active lane, the fast path may relate what lanes hold that were not launched.
+      if (wave->exec() == 0) continue;
       ASSERT_EQ(fast.verdicts(), general.verdicts()) << std::hex << words[0];
     }
   }
@@ -265,14 +274,13 @@ TEST(ProvenanceObserver, ScalarLoadsTakeTheTagsOfMemory) {
   const auto wave = std::make_unique<Wave>();
   std::memset(static_cast<void*>(wave.get()), 0, sizeof(Wave));
   constexpr unsigned kKind = 2 * static_cast<unsigned>(TagRule::kScalarLoad);
-  run.words.reach(Tags::of(1, 1), Tags::of(1, 0), kBuffer);
   ASSERT_TRUE(run.words.is_proven(Tags::of(1, 1)));
   for (const uint64_t address : {base - 16, base - 8, base, base + 8, base + 16, kBuffer + 64}) {
     ProvenanceWave& state = *run.state;
     state.registers.reset(~0U);
     state.registers.set_scalar(2, Tags::of(3, 1));  // to be replaced
     state.registers.set_scalar(7, Tags::of(1, 1));
-    for (unsigned d = 0; d < 4; ++d) wave->sgpr[d] = d == 2 && address == base - 8 ? 0 : 0x7f00;
+    for (unsigned d = 0; d < 4; ++d) wave->sgpr[d] = d == 2 && address == base - 16 ? 0 : 0x7f00;
     run.observer.before<kKind>(state, *wave, code.inst(), 0);
     ASSERT_TRUE(run.observer.scalar_span(state, *wave, code.inst(), address, 16));
     run.observer.after<kKind>(state, *wave, code.inst());
