@@ -93,7 +93,7 @@ class Provenance {
     if (!is_proven(high)) judge(high, low, address);
   }
   // The tag is that of one proven word, so reach() learns nothing from another access.
-  bool is_proven(Tag high) const {
+  GFXGRAPH_INLINE bool is_proven(Tag high) const {
     return high != 0 && Tags::is_single(high) && words_[Tags::word_of(high)].proven;
   }
   // An access whose base has no tag.
@@ -101,7 +101,7 @@ class Provenance {
     if (!is_not_recorded(address)) note_untraced(address, pc);
   }
   // Whether the address is known to lie in no allocation, or in code. Quick; false when unknown.
-  bool is_not_recorded(uint64_t address) const {
+  GFXGRAPH_INLINE bool is_not_recorded(uint64_t address) const {
     return address - not_recorded_.address < not_recorded_.bytes;
   }
   // A jump to an address whose upper dword has this tag.

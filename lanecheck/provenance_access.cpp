@@ -164,31 +164,33 @@ bool ProvenanceObserver::scalar_load(WaveState& state, const Wave&, const Inst& 
 }
 
 void ProvenanceObserver::load_scalars(WaveState& state, uint64_t address, uint32_t bytes) {
-  for (uint32_t at = 0; at + 4 <= bytes && state.dwords < WaveState::kMost; at += 4) {
-    const Tag tag = words_->memory().get(address + at);
-    if (tag != 0) {
-      words_->read(tag);
-      state.pending = true;
-    }
-    state.loaded_scalars[state.dwords++] = tag;
+  TagMemory& memory = words_->memory();
+  state.dwords = std::min(bytes / 4, WaveState::kMost);
+  const Tag* tags = nullptr;
+  const bool whole = bytes != 0 && memory.span(address, bytes, tags);
+  if (!whole) {
+    for (unsigned d = 0; d < state.dwords; ++d)
+      state.loaded_scalars[d] = memory.get(address + 4 * d);
+    tags = state.loaded_scalars.data();
   }
-  state.scalars = state.loaded_scalars.data();
+  Tag any = 0;
+  for (unsigned d = 0; tags != nullptr && d < state.dwords; ++d) {
+    any |= tags[d];
+    if (tags[d] != 0) words_->read(tags[d]);
+  }
+  state.scalars = any != 0 ? tags : nullptr;
+  if (whole)
+    scalar_words_[address / 4 % kScalarWords] = {address, memory.changes(), state.scalars, bytes};
 }
 
 void ProvenanceObserver::finish_scalar_load(WaveState& state, const Wave& wave, const Inst& inst) {
   const unsigned dwords = std::min<unsigned>(emulator::op_info(inst.op).dst_dwords,
                                              RegisterTags::kEndOfScalars - inst.dst);
-  const unsigned loaded = state.pending ? std::min(state.dwords, dwords) : 0;
-  const Tag* const tags = state.scalars;
-  const uint32_t* const values = &wave.sgpr[inst.dst];
-  for (unsigned d = 0; d < loaded; ++d) {
-    // A strong half of one word, which narrow() does not change.
-    const Tag tag = tags[d] < Tags::kWeak ? (Provenance::ends(values[d]) ? 0 : tags[d])
-                                          : words_->narrow(tags[d], values[d]);
-    state.registers.set_scalar(inst.dst + d, tag);
-  }
-  for (unsigned d = loaded; d < dwords; ++d) state.registers.set_scalar(inst.dst + d, 0);
-  state.pending = false;
+  const unsigned loaded = state.scalars != nullptr ? std::min(state.dwords, dwords) : 0;
+  for (unsigned d = 0; d < dwords; ++d)
+    state.registers.set_scalar(
+        inst.dst + d, d < loaded ? words_->narrow(state.scalars[d], wave.sgpr[inst.dst + d]) : 0);
+  state.scalars = nullptr;
 }
 
 void ProvenanceObserver::finish_load(WaveState& state, const Wave& wave, const Inst& inst) {

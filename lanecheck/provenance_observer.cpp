@@ -55,6 +55,9 @@ bool list_dwords(InstOperands& operands) {
   return false;
 }
 
+// S_LOAD, for which scalar_loaded() is called.
+bool is_scalar_load(Op op) { return op >= Op::s_load_dword && op <= Op::s_load_dwordx8; }
+
 // Whether kPlain holds. If so, lists the sources that a result comes from, and a carry after the
 // destination.
 bool make_plain(const Inst& inst, InstOperands& operands) {
@@ -97,9 +100,9 @@ void ProvenanceObserver::decoded(const Inst& inst, InstOperands& operands) {
   const TagRule rule = tag_rule_of(inst);
   uint32_t extra = rule == TagRule::kCombine ? strong_sources(inst) : 0;
   extra |= static_cast<uint32_t>(relation_of(inst)) << kRelationShift;
-  const bool memory = rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad;
-  operands.hooked = words_ != nullptr && (memory || rule == TagRule::kJump ||
-                                          rule == TagRule::kCompare || operands.dest_count != 0);
+  operands.hooked = words_ != nullptr && !is_scalar_load(inst.op) &&
+                    (rule == TagRule::kVectorMemory || rule == TagRule::kJump ||
+                     rule == TagRule::kCompare || operands.dest_count != 0);
   if (rule == TagRule::kVectorMemory) extra = base_of(inst) << kBaseShift;
   const bool few = list_dwords(operands);
   uint32_t kind = 2 * static_cast<uint32_t>(rule) + (few ? 1 : 0);
@@ -107,7 +110,7 @@ void ProvenanceObserver::decoded(const Inst& inst, InstOperands& operands) {
     extra |= kPlain;
     for (unsigned n = 0; n < kPlainSources; ++n)
       if ((extra >> n & 1) != 0)
-        extra |= uint32_t{RegisterTags::kOne} << (kStrongWorkShift + 2 * n);
+        extra |= uint32_t{RegisterTags::kMixed} << (kStrongWorkShift + 2 * n);
     kind = emulator::is_vector_alu(inst.format) ? kPlainVector : kPlainScalar;
   }
   operands.user = kind << kKindShift | extra;
@@ -121,10 +124,11 @@ void ProvenanceObserver::decoded(const Inst& inst, InstOperands& operands) {
 
 void ProvenanceObserver::wave_begin(WaveState& state, const Wave& wave,
                                     const emulator::WaveInfo& info) {
-  state.registers.reset(info.launched_lanes, end_of_vectors_);
+  state.registers.reset(info.launched_lanes, end_of_vectors_, &wave.v(operand::kVgpr0));
   state.scratch.clear();
   state.dwords = state.events = 0;
   state.pending = false;
+  state.scalars = nullptr;
   state.lds = nullptr;
   if (wave.group->lds_bytes == 0) return;
   Lds& lds = lds_[wave.group];

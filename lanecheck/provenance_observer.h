@@ -25,11 +25,10 @@ struct ProvenanceWave {
   unsigned events = 0;
   bool pending = false;  // the current instruction loads a tag
   // Plain instructions: what their result still needs.
-  enum class Check : uint8_t { kNone, kValues, kAll };
+  enum class Check : uint8_t { kNone, kValue, kAll };
   Check check = Check::kNone;
   bool kept_any = false;
-  // Tags of the dwords that a scalar load loads.
-  const Tag* scalars = nullptr;
+  const Tag* scalars = nullptr;     // tags of the `dwords` that a scalar load loads; null: none
   std::vector<Tag>* lds = nullptr;  // the workgroup's; null: it has no LDS
   std::vector<Tag> scratch;         // empty: no tag was stored
   RegisterTags registers;
@@ -81,6 +80,14 @@ class ProvenanceObserver {
   }
   template <unsigned kKind>
   GFXGRAPH_INLINE static uint32_t work(const WaveState& state, const Inst& inst);
+  // Does what before() and after() would do. False, without effect: they are needed.
+  template <unsigned kKind>
+  static constexpr bool may_suffice() {
+    return kKind == kPlainVector;
+  }
+  template <unsigned kKind>
+  GFXGRAPH_INLINE static bool suffices(WaveState& state, const Wave& wave, const Inst& inst,
+                                       uint32_t work);
   template <unsigned kKind>
   GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst, uint32_t work);
   template <unsigned kKind>
@@ -100,6 +107,11 @@ class ProvenanceObserver {
                                    uint64_t address, uint32_t bytes);
   bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                    const emulator::ScalarEvent& event);
+  // After an S_LOAD, which has no other hook.
+  template <unsigned kDwords>
+  GFXGRAPH_INLINE static bool moves_tags(const WaveState& state, const Inst& inst);
+  template <unsigned kDwords>
+  GFXGRAPH_INLINE void scalar_loaded(WaveState& state, const Wave& wave, const Inst& inst);
   static void before_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
   void after_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
 
@@ -178,6 +190,15 @@ class ProvenanceObserver {
   };
   std::unordered_map<const emulator::Workgroup*, Lds> lds_;
   unsigned end_of_vectors_ = RegisterTags::kFirstVector;  // of codes that may get tags
+  // Waves load the same scalars, mostly arguments. What load_scalars() found, by address.
+  struct ScalarWords {
+    uint64_t address = UINT64_MAX;
+    uint64_t changes = 0;       // TagMemory::changes()
+    const Tag* tags = nullptr;  // null: none
+    uint32_t bytes = 0;
+  };
+  static constexpr unsigned kScalarWords = 32;
+  std::array<ScalarWords, kScalarWords> scalar_words_;
 };
 
 // Whether a destination has a tag.
@@ -233,14 +254,31 @@ GFXGRAPH_INLINE uint32_t ProvenanceObserver::work(const WaveState& state, const 
 }
 
 template <unsigned kKind>
+GFXGRAPH_INLINE bool ProvenanceObserver::suffices(WaveState& state, const Wave& wave,
+                                                  const Inst& inst, uint32_t work) {
+  static_assert(kKind == kPlainVector);
+  const emulator::InstOperands& operands = emulator::operands_of(inst);
+  RegisterTags& registers = state.registers;
+  if (registers.any(operands.dest[1].code)) return false;
+  const uint32_t tagged = work & (kTaggedDest - 1);
+  if (tagged == 0) return registers.clear_quickly(inst.dst, wave.exec());
+  if ((tagged & (tagged - 1)) != 0 || (tagged & ~(operands.user >> kStrongWorkShift)) != 0)
+    return false;
+  const unsigned from = operands.source[static_cast<unsigned>(std::countr_zero(tagged)) / 2].code;
+  return registers.pass_on(from, inst.dst, wave.exec());
+}
+
+template <unsigned kKind>
 GFXGRAPH_INLINE void ProvenanceObserver::before(WaveState& state, const Wave& wave,
                                                 const Inst& inst, uint32_t work) {
   constexpr auto rule = static_cast<TagRule>(kKind / 2);
   if constexpr (kKind >= kPlainScalar) {
     before_plain<kKind == kPlainVector>(state, wave, inst, work);
-  } else if constexpr (rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad) {
+  } else if constexpr (rule == TagRule::kVectorMemory) {
     state.events = state.dwords = 0;
     state.pending = false;
+  } else if constexpr (rule == TagRule::kScalarLoad) {
+    return;
   } else {
     if (rule == TagRule::kCombine && kKind % 2 != 0 && (work & kTaggedSource) == 0)
       return clear_dests(state, wave, inst);
@@ -255,12 +293,12 @@ GFXGRAPH_INLINE void ProvenanceObserver::after(WaveState& state, const Wave& wav
   constexpr bool kFew = kKind % 2 != 0;
   if constexpr (kKind >= kPlainScalar) {
     after_plain<kKind == kPlainVector>(state, wave, inst);
-  } else if constexpr (rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad) {
+  } else if constexpr (rule == TagRule::kScalarLoad) {
+    finish_scalar_load(state, wave, inst);
+  } else if constexpr (rule == TagRule::kVectorMemory) {
     if (state.pending || any_dest_tagged<kFew>(state.registers, emulator::operands_of(inst)))
         [[unlikely]] {
-      if constexpr (rule == TagRule::kScalarLoad) {
-        finish_scalar_load(state, wave, inst);
-      } else if constexpr (kFew) {
+      if constexpr (kFew) {
         const unsigned dest = emulator::operands_of(inst).dest[0].code;
         if (state.pending || dest < RegisterTags::kFirstVector ||
             state.registers.any(emulator::operands_of(inst).dest[1].code)) [[unlikely]]
@@ -290,7 +328,7 @@ GFXGRAPH_INLINE void ProvenanceObserver::before_plain(WaveState& state, const Wa
   Tag tag = 0;
   if (tagged != 0) {
     const unsigned from = operands.source[static_cast<unsigned>(std::countr_zero(tagged)) / 2].code;
-    // Not several sources, none that the result does not keep, and none with different tags.
+    // Not several sources, none with different tags, and none that the result does not keep.
     if ((tagged & (tagged - 1)) != 0 || (tagged & ~(operands.user >> kStrongWorkShift)) != 0 ||
         !registers.all_have_one(from, exec, tag)) [[unlikely]] {
       state.check = Check::kAll;
@@ -305,9 +343,8 @@ GFXGRAPH_INLINE void ProvenanceObserver::before_plain(WaveState& state, const Wa
   if (const unsigned carry = operands.dest[1].code; registers.any(carry)) [[unlikely]]
     registers.set_scalar(carry, 0);
   // If not whole, other lanes may keep their tags.
-  state.check = !whole || tag >= Tags::kWeak ? Check::kAll
-                : tag != 0                   ? Check::kValues
-                                             : Check::kNone;
+  state.check = !whole || tag >= Tags::kWeak ? Check::kAll : Check::kNone;
+  if (state.check == Check::kNone && tag != 0) state.check = Check::kValue;
 }
 
 template <bool kVector>
@@ -315,23 +352,10 @@ GFXGRAPH_INLINE void ProvenanceObserver::after_plain(WaveState& state, const Wav
                                                      const Inst& inst) {
   if (state.check == WaveState::Check::kNone) [[likely]]
     return;
-  if (state.check == WaveState::Check::kValues) {
-    if constexpr (!kVector) {
-      if (!Provenance::ends(wave.sgpr[inst.dst])) [[likely]]
-        return;
-    } else {
-      const emulator::Row& values = wave.v(inst.dst);
-      // Provenance::ends() is true of the values whose successor is at most 1.
-      uint32_t least = ~0U;
-      if (wave.exec() == ~0U) [[likely]] {
-        for (unsigned l = 0; l < emulator::kLanes; ++l) least = std::min(least, values.lane[l] + 1);
-      } else {
-        for (unsigned l = 0; l < emulator::kLanes; ++l)
-          least = std::min(least, (values.lane[l] + 1) | ~wave.exec_mask.lane[l]);
-      }
-      if (least > 1) [[likely]]
-        return;
-    }
+  if constexpr (!kVector) {
+    if (state.check == WaveState::Check::kValue && !Provenance::ends(wave.sgpr[inst.dst]))
+        [[likely]]
+      return;
   }
   after_tagged(TagRule::kCombine, state, wave, inst);
 }
@@ -385,8 +409,17 @@ GFXGRAPH_INLINE bool ProvenanceObserver::moves_no_tags(WaveState& state, const W
 // As moves_no_tags().
 GFXGRAPH_INLINE bool ProvenanceObserver::row(WaveState& state, const Wave&, const Inst& inst,
                                              emulator::AccessKind kind, uint64_t address) const {
-  return order_ == nullptr && is_by_proven(state, inst, ~0U) &&
-         (kind == emulator::AccessKind::kLoad || !state.registers.any(inst.src[1])) &&
+  if (order_ != nullptr ||
+      (kind != emulator::AccessKind::kLoad && state.registers.any(inst.src[1])))
+    return false;
+  // The upper dword of the base differs from the address's by at most 1, so it ends no lane's tag.
+  const uint32_t upper = static_cast<uint32_t>(address >> 32);
+  if (upper - 2 > ~0U - 4) [[unlikely]]
+    return false;
+  const unsigned base = emulator::operands_of(inst).user >> kBaseShift & kBases;
+  Tag tag = 0;
+  return base < RegisterTags::kNoRegister && state.registers.all_have_one_if_none_ends(base, tag) &&
+         words_->is_proven(tag) &&
          words_->memory().has_none(address, address ^ (address + 4 * emulator::kLanes - 1));
 }
 
@@ -410,27 +443,33 @@ GFXGRAPH_INLINE bool ProvenanceObserver::scalar_span(WaveState& state, const Wav
                                                      const Inst& inst, uint64_t address,
                                                      uint32_t bytes) {
   if (order_ != nullptr) return false;
-  const unsigned upper = inst.src[0] + 1U;
-  Tag tag = 0;
-  if (state.registers.any(upper)
-          ? !state.registers.all_have_one(upper, 1, tag) || !words_->is_proven(tag)
-          : !words_->is_not_recorded(address))
+  const Tag tag = state.registers.scalar(inst.src[0] + 1U);
+  if (tag != 0 ? !words_->is_proven(tag) : !words_->is_not_recorded(address)) return false;
+  const ScalarWords& words = scalar_words_[address / 4 % kScalarWords];
+  if (words.address != address || words.bytes != bytes ||
+      words.changes != words_->memory().changes()) [[unlikely]]
     return false;
-  const Tag* tags = nullptr;
-  if (!words_->memory().span(address, bytes, tags) || bytes / 4 > WaveState::kMost) [[unlikely]] {
-    load_scalars(state, address, bytes);
-    return true;
-  }
-  if (tags == nullptr) return true;
-  Tag any = 0;
-  for (uint32_t d = 0; d < bytes / 4; ++d) any |= tags[d];
-  if (any == 0) return true;
-  state.scalars = tags;
-  state.dwords = bytes / 4;
-  state.pending = true;
-  for (uint32_t d = 0; d < bytes / 4; ++d)
-    if (tags[d] != 0) words_->read(tags[d]);
+  state.scalars = words.tags;
   return true;
+}
+
+template <unsigned kDwords>
+GFXGRAPH_INLINE bool ProvenanceObserver::moves_tags(const WaveState& state, const Inst& inst) {
+  return state.scalars != nullptr || state.registers.any_of<kDwords>(inst.dst);
+}
+
+template <unsigned kDwords>
+GFXGRAPH_INLINE void ProvenanceObserver::scalar_loaded(WaveState& state, const Wave& wave,
+                                                       const Inst& inst) {
+  const Tag* const tags = state.scalars;
+  Tag any = 0;
+  for (unsigned d = 0; tags != nullptr && d < kDwords; ++d) any |= tags[d];
+  if (any == 0 || any >= Tags::kWeak || inst.dst + kDwords > emulator::operand::kM0) [[unlikely]]
+    return finish_scalar_load(state, wave, inst);
+  state.scalars = nullptr;
+  for (unsigned d = 0; d < kDwords; ++d)
+    state.registers.set_scalar_quickly(
+        inst.dst + d, RegisterTags::ends_tag(wave.sgpr[inst.dst + d]) ? 0 : tags[d]);
 }
 
 }  // namespace gfxgraph::lanecheck

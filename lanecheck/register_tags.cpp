@@ -6,10 +6,19 @@ namespace gfxgraph::lanecheck {
 
 using emulator::kLanes;
 
+void RegisterTags::test(unsigned code) const {
+  const emulator::Row& values = values_[code - kFirstVector];
+  uint32_t ended = 0;
+  for (unsigned l = 0; l < kLanes; ++l) ended |= ends_tag(values.lane[l]) ? 1U << l : 0;
+  one_[code].lanes &= ~ended;
+  kind_[code] = one_[code].lanes != 0 ? kOne : kNone;
+}
+
 bool RegisterTags::one(unsigned code, Tag& tag, uint32_t& lanes) const {
   tag = 0;
   lanes = 0;
   if (code >= kNoRegister || kind_[code] == kNone) return true;
+  if (kind_[code] == kUntested) test(code);
   if (kind_[code] == kMixed) return false;
   tag = one_[code].tag;
   lanes = one_[code].lanes;
@@ -18,7 +27,8 @@ bool RegisterTags::one(unsigned code, Tag& tag, uint32_t& lanes) const {
 
 bool RegisterTags::same_in(unsigned code, uint32_t lanes) const {
   if (code >= kNoRegister || kind_[code] == kNone) return true;
-  if (kind_[code] == kOne) {
+  if (kind_[code] == kUntested) test(code);
+  if (kind_[code] != kMixed) {
     const uint32_t with = one_[code].lanes & lanes;
     return with == 0 || with == lanes;
   }
@@ -32,6 +42,7 @@ bool RegisterTags::same_in(unsigned code, uint32_t lanes) const {
 void RegisterTags::fill(unsigned code, uint32_t exec, Tag tag, uint32_t lanes) {
   if (code < kFirstVector || code >= kNoRegister) return;
   exec |= unused_;
+  if (kind_[code] == kUntested && exec != ~0U) test(code);
   const uint32_t put = tag != 0 ? lanes & exec : 0;
   if (kind_[code] == kMixed && exec != ~0U) {
     Tag row[kLanes];

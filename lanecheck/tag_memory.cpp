@@ -26,6 +26,7 @@ void TagMemory::set(uint64_t address, Tag tag) {
     chunk = made.get();
   }
   (*chunk)[address % kChunkBytes / 4] = tag;
+  ++changes_;
 }
 
 void TagMemory::store(uint64_t address, unsigned bytes, Tag tag) {
@@ -66,6 +67,7 @@ void TagMemory::clear(uint64_t address, uint64_t bytes) {
     Chunk* const chunk = find(at);
     const uint64_t stop = std::min(end, (at / kChunkBytes + 1) * kChunkBytes);
     if (chunk != nullptr) {
+      ++changes_;
       // A dword of which a part remains has weak tags.
       const uint64_t first = (at + 3) & ~UINT64_C(3), last = stop & ~UINT64_C(3);
       for (uint64_t dword = first; dword < last; dword += 4) (*chunk)[dword % kChunkBytes / 4] = 0;

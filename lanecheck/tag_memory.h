@@ -42,6 +42,8 @@ class TagMemory {
     tags = chunk == nullptr ? nullptr : chunk->data() + address % kChunkBytes / 4;
     return true;
   }
+  // Changes whenever span() may give other tags.
+  GFXGRAPH_INLINE uint64_t changes() const { return changes_; }
   // A store of `bytes` (1 to 4) at any address. A store to part of a dword makes its tag weak.
   void store(uint64_t address, unsigned bytes, Tag tag);
   // Tags both dwords of a recorded word, at any address.
@@ -84,6 +86,7 @@ class TagMemory {
   };
   std::unordered_map<uint64_t, Rewritten> rewritten_;
   std::array<Near, 16> near_;
+  uint64_t changes_ = 0;
   bool lost_ = false;
 };
 

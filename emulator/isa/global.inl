@@ -73,19 +73,8 @@ GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi,
 }
 
 template <class Observer, class P>
-const Inst* global_vaddr(Wave& w, const Inst* i) {
+GFXGRAPH_INLINE const Inst* global_vaddr_lanes(Wave& w, const Inst* i) {
   const Row* v = &w.v(i->src[0]);
-  if constexpr (P::kDwords == 1) {
-    if (w.exec() == ~0u) {
-      const uint32_t high = v[1].lane[0];
-      uint32_t difference = 0;
-      for (unsigned l = 0; l < kLanes; ++l) difference |= v[1].lane[l] ^ high;
-      const uint64_t first = (v[0].lane[0] | uint64_t{high} << 32);
-      if (difference == 0 && in_a_row(v[0]) &&
-          whole_row<Observer, P>(w, i, first + static_cast<uint64_t>(int64_t{i->imm}))) [[likely]]
-        return i->next();
-    }
-  }
   const uint32_t hi = v[1].lane[first_lane(w.exec())];
   if (!active_equal(v[1], hi, w.exec_mask)) [[unlikely]]
     return global_scattered<Observer, P>(w, i, ~0u);
@@ -98,6 +87,29 @@ const Inst* global_vaddr(Wave& w, const Inst* i) {
     return global_rows<P>(w, i, (uint64_t{hi} << 32) + static_cast<uint64_t>(int64_t{i->imm}),
                           offset, lanes);
   }
+}
+template <class Observer, class P>
+[[gnu::noinline]] const Inst* global_vaddr_lanes_apart(Wave& w, const Inst* i) {
+  return global_vaddr_lanes<Observer, P>(w, i);
+}
+
+template <class Observer, class P>
+const Inst* global_vaddr(Wave& w, const Inst* i) {
+  const Row* v = &w.v(i->src[0]);
+  if constexpr (P::kDwords == 1) {
+    if (w.exec() == ~0u) {
+      const uint32_t high = v[1].lane[0];
+      uint32_t difference = 0;
+      for (unsigned l = 0; l < kLanes; ++l) difference |= v[1].lane[l] ^ high;
+      const uint64_t first = (v[0].lane[0] | uint64_t{high} << 32);
+      if (difference == 0 && in_a_row(v[0]) &&
+          whole_row<Observer, P>(w, i, first + static_cast<uint64_t>(int64_t{i->imm}))) [[likely]]
+        return i->next();
+    }
+    // Apart, so that a row saves no registers.
+    if constexpr (takes_rows<Observer>) return global_vaddr_lanes_apart<Observer, P>(w, i);
+  }
+  return global_vaddr_lanes<Observer, P>(w, i);
 }
 
 template <class Observer, class P>
@@ -273,6 +285,25 @@ GFXGRAPH_INLINE bool is_ordinary(const Wave& w, const Inst* i, const RegionCache
 
 // Not inlined, because that would make s_load() save more registers.
 template <class Observer, uint32_t kDwords>
+[[gnu::noinline]] const Inst* scalar_loaded(Wave& w, const Inst* i) {
+  auto& state = *static_cast<typename Observer::WaveState*>(w.observer_state);
+  static_cast<Observer*>(w.observer)->template scalar_loaded<kDwords>(state, w, *i);
+  return i->next();
+}
+
+// scalar_result() of S_LOAD.
+template <class Observer, uint32_t kDwords>
+GFXGRAPH_INLINE const Inst* s_load_result(Wave& w, const Inst* i, const uint32_t* value) {
+  const Inst* const next = scalar_result<kDwords>(w, i, value);
+  if constexpr (requires { &Observer::template scalar_loaded<kDwords>; }) {
+    auto& state = *static_cast<const typename Observer::WaveState*>(w.observer_state);
+    if (Observer::template moves_tags<kDwords>(state, *i))
+      return scalar_loaded<Observer, kDwords>(w, i);
+  }
+  return next;
+}
+
+template <class Observer, uint32_t kDwords>
 [[gnu::noinline]] const Inst* s_load_looked_up(Wave& w, const Inst* i, uint64_t address) {
   uint32_t value[kDwords] = {};
   uintptr_t host = 0;
@@ -288,7 +319,7 @@ template <class Observer, uint32_t kDwords>
       value[d] = load_host<uint32_t>(mapped ? host + 4 * d : host);
     }
   }
-  return scalar_result<kDwords>(w, i, value);
+  return s_load_result<Observer, kDwords>(w, i, value);
 }
 
 template <class Observer, uint32_t kDwords>
@@ -305,7 +336,7 @@ const Inst* s_load(Wave& w, const Inst* i) {
   const auto host = reinterpret_cast<uintptr_t>(entry.host) + into;
   uint32_t value[kDwords];
   for (uint32_t d = 0; d < kDwords; ++d) value[d] = load_host<uint32_t>(host + 4 * d);
-  return scalar_result<kDwords>(w, i, value);
+  return s_load_result<Observer, kDwords>(w, i, value);
 }
 
 // Dwords past the end of the buffer read as 0.
