@@ -19,7 +19,8 @@ NAMED = re.compile("outside every buffer| 0 different [0-9]+ uncompared, copies 
 
 def replay_all(build, traces):
     """Each of them, in every mode and layout, in one process."""
-    agent = str(build.root / "lib" / "gfxgraph")
+    inherited = os.environ.get("LD_LIBRARY_PATH")
+    agent = str(build.root / "lib" / "gfxgraph") + (f":{inherited}" if inherited else "")
     done = run([str(build.root / "tests" / "programs_random" / "replay_many"), *map(str, traces)], expect={0, 1},
                env={"LD_LIBRARY_PATH": agent, "GPU_MAX_HW_QUEUES": "1"})  # some print: kHostCallsOfOneQueue
     lines = [line for line in done.stdout.splitlines() if ".gfxg " in line]  # kernels print, too

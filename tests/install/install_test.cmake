@@ -35,12 +35,13 @@ if(NOT SANITIZE AND EXISTS ${BINARY_DIR}/samples/struct_args AND EXISTS ${BINARY
    AND EXISTS ${BINARY_DIR}/lib/gfxgraph/libhsa-runtime64.so.1)
   set(trace ${WORK_DIR}/struct_args.gfxg)
   run(${BINARY_DIR}/bin/gfxgraph-record --device emulated -o ${trace} -- ${BINARY_DIR}/samples/struct_args)
-  set(ENV{LD_LIBRARY_PATH} ${BINARY_DIR}/lib/gfxgraph)
+  set(inherited "$ENV{LD_LIBRARY_PATH}")
+  set(ENV{LD_LIBRARY_PATH} "${BINARY_DIR}/lib/gfxgraph:${BINARY_DIR}/tests/comgr_cache/front")
   foreach(mode eager batch graph auto)
     run(${WORK_DIR}/embed_replay_OFF/embed_replay ${trace} ${mode})
   endforeach()
   run(${WORK_DIR}/embed_replay_ON/embed_replay ${trace} graph)
-  unset(ENV{LD_LIBRARY_PATH})
+  set(ENV{LD_LIBRARY_PATH} "${inherited}")
 endif()
 
 # And the tools, which find what they preload beside themselves.
