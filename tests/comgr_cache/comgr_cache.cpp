@@ -308,7 +308,8 @@ EXPORTED amd_comgr_status_t amd_comgr_do_action(amd_comgr_action_kind_t kind,
                                                 amd_comgr_data_set_t result) {
   static const auto real = reinterpret_cast<Action>(real_function("amd_comgr_do_action"));
   const char* folder = std::getenv("GFXGRAPH_TEST_COMGR_CACHE");
-  const auto key = folder != nullptr && is_empty(result) ? key_of(kind, info, input) : std::nullopt;
+  const bool wanted = folder != nullptr && *folder != '\0' && is_empty(result);
+  const auto key = wanted ? key_of(kind, info, input) : std::nullopt;
   if (!key) return real(kind, info, input, result);
   const std::string path = std::string(folder) + "/" + *key;
   if (const auto items = load(path)) {

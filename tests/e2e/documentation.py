@@ -3,6 +3,7 @@
 documentation.py examples|manuals|completion|readme BUILD_TREE
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -22,6 +23,11 @@ def examples(build, scratch):
     """Every example of a help text runs as it stands, beside what it names."""
     commands = set(re.findall(r"^  ([a-z]+) ", help_of(build, ("gfxgraph",)), re.MULTILINE)) - {"record", "replay", "gfxgraph"}
     require(commands == {topic[1] for topic in TOPICS if len(topic) > 1}, f"commands: {commands}")
+    shutil.copy(build.samples / "saxpy", scratch / "app")
+    recorded = scratch / "recorded.gfxg"
+    run(build.record(recorded, scratch / "app"))
+    environment = {"PATH": f"{build.bin}:/usr/bin:/bin", "HOME": str(scratch)}
+    environment |= {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "GFXGRAPH_TEST_COMGR_CACHE") if name in os.environ}
     for number, topic in enumerate(TOPICS):
         text = help_of(build, topic)
         found = re.findall(r"^Example: +(.*)$|^  (gfxgraph\S* .*?)  +\S.*$", text.split("\nUsage:")[0], re.MULTILINE)
@@ -31,13 +37,12 @@ def examples(build, scratch):
             folder.mkdir()
             shutil.copy(build.samples / "saxpy", folder / "app")
             if "-record" not in example:
-                for name in ("app.gfxg", "before.gfxg", "app.gfxg.partial"):
-                    run(build.record(folder / name, folder / "app", options=("--force",)))
-                shutil.copy(folder / "before.gfxg", folder / "after.gfxg")
+                for name in ("app.gfxg", "before.gfxg", "after.gfxg", "app.gfxg.partial"):
+                    shutil.copy(recorded, folder / name)
             if "recover" in example:
                 (folder / "app.gfxg").unlink()
             done = subprocess.run(["bash", "-c", example], cwd=folder, capture_output=True, text=True, timeout=120,
-                                  stdin=subprocess.DEVNULL, env={"PATH": f"{build.bin}:/usr/bin:/bin", "HOME": str(scratch)})
+                                  stdin=subprocess.DEVNULL, env=environment)
             require(done.returncode == 0, f"{example}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
 
 

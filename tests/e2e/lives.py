@@ -7,12 +7,12 @@ import json
 
 from harness import main, require, run
 
-ROUNDS, MIB = 48, 8
+ROUNDS = 48
 
 
-def recorded(build, scratch):
+def recorded(build, scratch, mib):
     trace = scratch / "lives.gfxg"
-    run(build.record(trace, build.programs / "lives", ROUNDS, MIB))
+    run(build.record(trace, build.programs / "lives", ROUNDS, mib))
     return trace
 
 
@@ -22,16 +22,18 @@ def replayed(build, trace, *options, expect=0):
 
 
 def packed(build, scratch):
-    trace = recorded(build, scratch)
+    mib = 1
+    trace = recorded(build, scratch, mib)
     compared = None
     for mode in ("eager", "batch", "graph", "packets", "auto"):
         for layout in ("same", "shift"):
-            facts, text = replayed(build, trace, "--mode", mode, "--layout", layout, "--memory", "packed", "--verify")
+            facts, text = replayed(build, trace, "--mode", mode, "--layout", layout, "--memory", "packed", "--verify",
+                                   "--auto-seconds", "1")
             memory = facts["memory"]
-            require(memory["packed"] and memory["device_bytes_apart"] > ROUNDS * MIB << 20, f"{mode} {layout}: {memory}")
-            require(memory["device_bytes"] < (MIB << 20) + (1 << 20), f"{mode} {layout}: {memory}")
-            mib = [f"{memory[name] / 2**20:.1f} MiB" for name in ("device_bytes", "device_bytes_apart")]
-            require(f"{mib[0]} on the device, packed by life time; {mib[1]} without packing" in text, text)
+            require(memory["packed"] and memory["device_bytes_apart"] > ROUNDS * mib << 20, f"{mode} {layout}: {memory}")
+            require(memory["device_bytes"] < (mib << 20) + (1 << 20), f"{mode} {layout}: {memory}")
+            sizes = [f"{memory[name] / 2**20:.1f} MiB" for name in ("device_bytes", "device_bytes_apart")]
+            require(f"{sizes[0]} on the device, packed by life time; {sizes[1]} without packing" in text, text)
             counts = {name: facts["buffers"][name] for name in ("identical", "different", "uncompared")}
             compared = compared or counts
             require(counts == compared and counts["identical"] >= ROUNDS, f"{mode} {layout}: {counts}")
@@ -40,7 +42,7 @@ def packed(build, scratch):
     require(not apart["memory"]["packed"] and apart["memory"]["device_bytes"] == apart["memory"]["device_bytes_apart"],
             f"{apart['memory']}")
     # The limit holds for what is needed, and says what packing would save.
-    limit = ("--max-memory", str(200 << 20))
+    limit = ("--max-memory", str(25 << 20))
     run(build.replay(trace, "--mode", "batch", "--no-verify", *limit))
     refused = run(build.replay(trace, "--mode", "batch", *limit), expect=1)
     require("packed by life time (--memory packed) would be" in refused.stderr, refused.stderr)
@@ -49,7 +51,8 @@ def packed(build, scratch):
 
 def resident(build, scratch):
     """What the process takes of this machine; the agent's device memory is that, too."""
-    trace = recorded(build, scratch)
+    mib = 4
+    trace = recorded(build, scratch, mib)
     kib = {}
     for memory in ("apart", "packed"):
         report = "import resource,subprocess,sys; code=subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL); " \
@@ -57,7 +60,7 @@ def resident(build, scratch):
         done = run(["python3", "-c", report, *build.replay(trace, "--mode", "batch", "--no-verify", "--memory", memory)])
         kib[memory] = int(done.stdout.split()[-1])
     print(f"{kib['apart']} KiB apart, {kib['packed']} KiB packed")
-    require(kib["apart"] - kib["packed"] > 3 * ROUNDS * MIB * 1024 // 4, f"{kib}")
+    require(kib["apart"] - kib["packed"] > 3 * ROUNDS * mib * 1024 // 4, f"{kib}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # record_and_replay.sh BIN TRACE PROGRAM [ARGUMENTS...]
 #
 # Records PROGRAM on the software agent with the programs of the folder BIN, into TRACE, and replays the trace in every
-# mode at both layouts, and 20 times with the same graphs, every run compared. Prints each command that failed with what
+# mode at both layouts, and REPEAT times (6) with the same graphs, every run compared. Prints each command that failed with what
 # it printed; exits 0 when none did.
 #
 # RECORD_OPTIONS: words that gfxgraph-record gets as well. PACKETS_MAY_BE_REFUSED=1: mode packets may refuse any program by
@@ -52,5 +52,5 @@ for layout in same shift; do
 done
 if [ "${PACKETS_ONLY:-0}" = 1 ]; then exit "$failed"; fi
 # What a graph launch spoils shows when the same graph is launched again (HIP 6.4.3: memset nodes, from the second on).
-must "$bin/gfxgraph-replay" "$trace" --device emulated --mode graph --repeat 20 --verify
+must "$bin/gfxgraph-replay" "$trace" --device emulated --mode graph --repeat "${REPEAT:-6}" --verify
 exit "$failed"

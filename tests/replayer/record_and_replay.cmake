@@ -29,7 +29,11 @@ if(TRACE MATCHES "images_")  # copies from and to arrays
 endif()
 foreach(mode IN LISTS modes)
   foreach(layout same shift)
-    run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode ${mode} --layout ${layout} --verify)
+    set(options)
+    if(mode STREQUAL auto)  # enough for ten runs in each mode of a program that takes 25 ms
+      set(options --auto-seconds 1)
+    endif()
+    run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode ${mode} --layout ${layout} --verify ${options})
   endforeach()
 endforeach()
 # Split and chained graphs are other graphs of the same program.
