@@ -348,9 +348,12 @@ TEST(ProvenanceObserver, ScalarLoadsTakeTheTagsOfMemory) {
   const auto wave = std::make_unique<Wave>();
   std::memset(static_cast<void*>(wave.get()), 0, sizeof(Wave));
   ASSERT_TRUE(run.words.is_proven(Tags::of(1, 1)));
+  // The value tells which of them it is.
+  const Tag either = run.words.tags().unite(Tags::of(1, 1) | Tags::kWeak, Tags::of(2, 1));
+  ASSERT_NE(run.words.narrow(either, 0x7f00), either);
   unsigned known = 0;
   for (unsigned round = 0; round < 3; ++round) {
-    if (round == 2) run.words.memory().store(base, 4, Tags::of(5, 1));  // other tags than before
+    if (round == 2) run.words.memory().store(base, 4, either);  // other tags than before
     for (const uint64_t address :
          {base - 16, base - 8, base, base + 8, base + 16, kBuffer + 64, kBuffer + 64 + 32 * 4}) {
       ProvenanceWave& state = *run.state;
@@ -371,13 +374,63 @@ TEST(ProvenanceObserver, ScalarLoadsTakeTheTagsOfMemory) {
       if (ProvenanceObserver::moves_tags<4>(state, code.inst()))
         run.observer.scalar_loaded<4>(state, *wave, code.inst());
       for (unsigned d = 0; d < 4; ++d) {
-        const Tag expected = wave->sgpr[d] == 0 ? 0 : run.words.memory().get(address + 4 * d);
+        const Tag expected =
+            run.words.narrow(run.words.memory().get(address + 4 * d), wave->sgpr[d]);
         EXPECT_EQ(state.registers.get(d, 0), expected) << std::hex << address << " " << d;
       }
     }
   }
   // In the second round, all but those across two pieces and the two that share a place.
   EXPECT_EQ(known, 4U);
+}
+
+// The fast paths leave accesses that prove something, or that may, to the slow ones.
+TEST(ProvenanceObserver, OnlyProvenPointersAreFollowedQuickly) {
+  Subject run;
+  const Tag proven = Tags::of(1, 1);
+  const auto wave = std::make_unique<Wave>();
+  std::memset(static_cast<void*>(wave.get()), 0, sizeof(Wave));
+  wave->set_exec(~0U);
+  RegisterTags& registers = run.state->registers;
+  registers.reset(~0U, RegisterTags::kNoRegister, wave->vgpr);
+
+  const Code scalar(run.observer, {0xf4000003, 0xfa000000});  // s_load_dword s0, s[6:7], 0
+  const auto load_scalar = [&](Tag base, uint32_t bytes) {
+    registers.set_scalar(7, base);
+    if (run.observer.scalar_span(*run.state, *wave, scalar.inst(), kBuffer, bytes)) return true;
+    emulator::ScalarEvent event;
+    event.address = kBuffer;
+    event.bytes = bytes;
+    event.mapped = event.requested = true;
+    run.observer.scalar_load(*run.state, *wave, scalar.inst(), event);
+    return false;
+  };
+  EXPECT_FALSE(load_scalar(proven, 4));
+  EXPECT_TRUE(load_scalar(proven, 4));
+  EXPECT_FALSE(load_scalar(proven, 8));
+  EXPECT_FALSE(load_scalar(0, 8)) << "of recorded memory, by an address from nowhere";
+  EXPECT_FALSE(load_scalar(Tags::of(2, 1), 8)) << "proves it";
+  EXPECT_TRUE(load_scalar(Tags::of(2, 1), 8));
+
+  // global_load_dword v2, v[0:1], off
+  const Code load(run.observer, {0xdc308000, 2U << 24 | 0x7dU << 16});
+  const uint64_t far = kBuffer + 0x100000;  // has no tags
+  const auto load_row = [&](uint64_t address) {
+    return run.observer.row(*run.state, *wave, load.inst(), emulator::AccessKind::kLoad, address);
+  };
+  registers.fill(kFirst + 1, ~0U, proven);
+  EXPECT_TRUE(load_row(far));
+  EXPECT_FALSE(load_row(kBuffer)) << "has tags";
+  registers.fill(kFirst + 1, ~0U, proven, ~2U);
+  EXPECT_FALSE(load_row(far)) << "one lane without";
+  registers.fill(kFirst + 1, ~0U, Tags::of(3, 1));
+  EXPECT_FALSE(load_row(far)) << "not proven";
+  // A sum whose results were not looked at yet.
+  registers.set_scalar(0, proven);
+  ASSERT_TRUE(registers.pass_on(0, kFirst + 1, ~0U));
+  EXPECT_TRUE(load_row(far));
+  for (const uint64_t address : {uint64_t{0x1000}, uint64_t{0x100001000}, ~uint64_t{0xfff}})
+    EXPECT_FALSE(load_row(address)) << "the results may be 0 or -1";
 }
 
 }  // namespace
