@@ -16,7 +16,6 @@
 namespace gfxgraph::codeobj {
 namespace {
 
-constexpr uint64_t kDescriptorBytes = 64;
 constexpr uint64_t kEntryAlign = 256;
 constexpr uint32_t kMetadataNote = 32;  // NT_AMDGPU_METADATA
 

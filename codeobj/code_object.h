@@ -58,6 +58,9 @@ struct Argument {
   bool hidden() const { return value_kind.starts_with("hidden_"); }
 };
 
+// Size of a kernel descriptor.
+inline constexpr uint64_t kDescriptorBytes = 64;
+
 // The 64 bytes at `<name>.kd`, unpacked (AMDGPUUsage, "Kernel Descriptor").
 struct KernelDescriptor {
   uint32_t group_segment_bytes = 0;    // static LDS

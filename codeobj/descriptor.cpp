@@ -8,8 +8,6 @@
 namespace gfxgraph::codeobj {
 namespace {
 
-constexpr size_t kDescriptorBytes = 64;
-
 template <typename T>
 T read(std::span<const std::byte> bytes, size_t offset) {
   T value{};

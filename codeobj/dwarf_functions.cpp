@@ -145,9 +145,9 @@ std::optional<Value> read_value(DwarfCursor& cursor, uint64_t form, int64_t impl
   }
 }
 
-class Reader {
+class FunctionReader {
  public:
-  Reader(const DwarfSections& sections, DwarfFunctions& functions)
+  FunctionReader(const DwarfSections& sections, DwarfFunctions& functions)
       : sections_(sections), functions_(functions) {}
 
   void run() {
@@ -414,7 +414,7 @@ class Reader {
 
 DwarfFunctions read_dwarf_functions(const DwarfSections& sections) {
   DwarfFunctions functions;
-  Reader(sections, functions).run();
+  FunctionReader(sections, functions).run();
   return functions;
 }
 

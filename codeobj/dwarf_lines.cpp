@@ -81,10 +81,10 @@ bool read_entries(DwarfCursor& cursor, bool wide, const DwarfSections& sections,
   return !cursor.failed();
 }
 
-class Reader {
+class LineReader {
  public:
-  Reader(const DwarfSections& sections, const std::map<uint64_t, std::string_view>& directories,
-         DwarfLines& lines)
+  LineReader(const DwarfSections& sections, const std::map<uint64_t, std::string_view>& directories,
+             DwarfLines& lines)
       : sections_(sections), directories_(directories), lines_(lines) {}
 
   void run() {
@@ -258,7 +258,7 @@ class Reader {
 DwarfLines read_dwarf_lines(const DwarfSections& sections,
                             const std::map<uint64_t, std::string_view>& directories) {
   DwarfLines lines;
-  Reader(sections, directories, lines).run();
+  LineReader(sections, directories, lines).run();
   std::stable_sort(lines.sequences.begin(), lines.sequences.end(),
                    [](const DwarfSequence& a, const DwarfSequence& b) { return a.low < b.low; });
   return lines;

@@ -49,7 +49,7 @@ hsa_status_t structured_agent_info(hsa_agent_t agent, uint32_t attribute, Answer
                                  gpu ? 128u << 20 : 0, 0};
       return value.put(bytes);
     }
-    case HSA_AGENT_INFO_ISA: return value.put(gpu ? kIsa : hsa_isa_t{0});
+    case HSA_AGENT_INFO_ISA: return value.put(gpu ? kGfx1030Isa : hsa_isa_t{0});
     case HSA_AGENT_INFO_EXTENSIONS: {
       std::array<uint8_t, 128> bits{};
       if (gpu) bits[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
@@ -231,7 +231,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent,
   return entry("hsa_agent_iterate_isas", [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return is_gpu(agent) ? callback(kIsa, data) : HSA_STATUS_SUCCESS;
+    return is_gpu(agent) ? callback(kGfx1030Isa, data) : HSA_STATUS_SUCCESS;
   });
 }
 
@@ -239,7 +239,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_from_name(const char* name, hsa_isa_t* 
   return entry("hsa_isa_from_name", [&] {
     if (name == nullptr || isa == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (std::string_view(name) != kIsaName) return HSA_STATUS_ERROR_INVALID_ISA_NAME;
-    *isa = kIsa;
+    *isa = kGfx1030Isa;
     return HSA_STATUS_SUCCESS;
   });
 }
@@ -248,7 +248,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, h
                                                     bool* result) {
   return entry("hsa_isa_compatible", [&] {
     if (result == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    if (code_object_isa.handle != kIsa.handle || agent_isa.handle != kIsa.handle) {
+    if (code_object_isa.handle != kGfx1030Isa.handle || agent_isa.handle != kGfx1030Isa.handle) {
       return HSA_STATUS_ERROR_INVALID_ISA;
     }
     *result = true;
@@ -260,7 +260,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_inf
                                                       void* value) {
   constexpr const char* kCall = "hsa_isa_get_info_alt";
   return entry(kCall, [&] {
-    if (isa.handle != kIsa.handle) return HSA_STATUS_ERROR_INVALID_ISA;
+    if (isa.handle != kGfx1030Isa.handle) return HSA_STATUS_ERROR_INVALID_ISA;
     return answer(kCall, AttributeOf::kIsa, attribute, value, isa_info);
   });
 }

@@ -32,7 +32,7 @@ struct RetiredCode {
   std::byte* memory = nullptr;
 };
 
-struct State {
+struct DeviceState {
   emulator::MemoryMap map;
   struct EngineOfDevice {
     std::once_flag once;
@@ -56,14 +56,14 @@ struct State {
   std::string fault_text;
 };
 
-// The first fault. Not a member of State, because memory for that may be exhausted.
+// The first fault. Not a member of DeviceState, because memory for that may be exhausted.
 constinit std::atomic<uint32_t> first_fault{GFXGRAPH_AGENT_FAULT_NONE};
 
 constinit std::atomic<bool> stopped{false};  // Device::stop() was called
 
-State& state() {
-  static State* const instance = [] {
-    auto* const made = new State();
+DeviceState& device_state() {
+  static DeviceState* const instance = [] {
+    auto* const made = new DeviceState();
     const char* const null_device = std::getenv("GFXGRAPH_NULL_DEVICE");
     made->null_device = null_device != nullptr && std::string_view(null_device) == "1";
     return made;
@@ -80,8 +80,8 @@ void deliver() {
 }
 
 emulator::Engine& engine(uint32_t device) {
-  State& s = state();
-  State::EngineOfDevice& own = s.engines[device];
+  DeviceState& s = device_state();
+  DeviceState::EngineOfDevice& own = s.engines[device];
   std::call_once(own.once, [&s, &own] {
     emulator::EngineOptions options;
     // Device code sends a message after it wrote a signal that host threads may be waiting for.
@@ -109,16 +109,16 @@ emulator::Engine& engine(uint32_t device) {
 
 void forget(const RetiredCode& code) {
   const auto is_it = [&](const auto& loaded) { return loaded.first == code.load_address; };
-  if (!state().null_device) engine(code.device).remove_code(code.load_address);
-  std::erase_if(state().runtime_code, is_it);
-  std::erase_if(state().code, is_it);
+  if (!device_state().null_device) engine(code.device).remove_code(code.load_address);
+  std::erase_if(device_state().runtime_code, is_it);
+  std::erase_if(device_state().code, is_it);
   release_agent_memory(code.memory);
 }
 
 class RunningKernel {
  public:
   RunningKernel(uint64_t kernel_object, uint32_t device) : device_(device) {
-    State& s = state();
+    DeviceState& s = device_state();
     const std::lock_guard lock(s.code_mutex);
     ++s.running;
     const bool of_runtime =
@@ -128,7 +128,7 @@ class RunningKernel {
     if (!of_runtime) launch_ = ++s.launches;
   }
   ~RunningKernel() {
-    State& s = state();
+    DeviceState& s = device_state();
     const std::lock_guard lock(s.code_mutex);
     if (--s.running != 0) return;
     try {
@@ -162,7 +162,7 @@ void note_exit_status(int status, void*) { exit_status.store(status); }
 __attribute__((destructor)) void at_exit() {
   if (Runtime::forked()) return;
   Device::stop();
-  State& s = state();
+  DeviceState& s = device_state();
   if (!Device::faulted() || exit_status.load() != 0) return;
   log(LogLevel::kError,
       "exit status 1 instead of 0, because a kernel faulted ({} later kernels were not run): {}",
@@ -173,7 +173,7 @@ __attribute__((destructor)) void at_exit() {
 
 // The code object that holds a device address, and the address in it; null: none.
 std::pair<std::shared_ptr<const codeobj::CodeObject>, uint64_t> code_at(uint64_t place) {
-  State& s = state();
+  DeviceState& s = device_state();
   const std::lock_guard lock(s.code_mutex);
   for (const auto& [load_address, loaded] : s.code)
     if (place - load_address < loaded->load_size_bytes()) return {loaded, place - load_address};
@@ -230,10 +230,10 @@ gfxgraph_agent_fault kind_of(const emulator::Fault& fault) {
 
 }  // namespace
 
-emulator::MemoryMap& Device::memory_map() { return state().map; }
+emulator::MemoryMap& Device::memory_map() { return device_state().map; }
 
 bool Device::run(const emulator::Dispatch& dispatch, uint32_t device) {
-  State& s = state();
+  DeviceState& s = device_state();
   if (s.null_device) return true;
   if (faulted()) {
     s.skipped.fetch_add(1, std::memory_order_relaxed);
@@ -262,7 +262,7 @@ bool Device::run(const emulator::Dispatch& dispatch, uint32_t device) {
 
 Result<void> Device::add_code(uint32_t device, uint64_t load_address,
                               std::shared_ptr<const codeobj::CodeObject> code) {
-  State& s = state();
+  DeviceState& s = device_state();
   if (s.null_device) return {};
   const auto& kernels = code->kernels();
   const bool of_runtime =
@@ -278,7 +278,7 @@ Result<void> Device::add_code(uint32_t device, uint64_t load_address,
 }
 
 void Device::remove_code(uint32_t device, uint64_t load_address, std::byte* memory) {
-  State& s = state();
+  DeviceState& s = device_state();
   const std::lock_guard lock(s.code_mutex);
   if (s.running != 0) {
     s.retired.push_back({device, load_address, memory});
@@ -298,14 +298,14 @@ const uint32_t* Device::fault_state() noexcept {
 }
 
 std::string Device::fault_text() {
-  State& s = state();
+  DeviceState& s = device_state();
   const std::lock_guard lock(s.fault_mutex);
   return s.fault_text;
 }
 
 void Device::record_fault(const std::string& text, gfxgraph_agent_fault kind, uint64_t address,
                           uint32_t device) {
-  State& s = state();
+  DeviceState& s = device_state();
   log(LogLevel::kError, "device fault: {}", Lines{text});
   {
     const std::lock_guard lock(s.fault_mutex);
@@ -333,7 +333,7 @@ bool Device::stopping() noexcept { return stopped.load(std::memory_order_relaxed
 
 void Device::stop() noexcept {
   stopped.store(true, std::memory_order_relaxed);
-  for (State::EngineOfDevice& own : state().engines) {
+  for (DeviceState::EngineOfDevice& own : device_state().engines) {
     emulator::Engine* const running = own.engine.load(std::memory_order_acquire);
     if (running != nullptr) running->stop();
   }

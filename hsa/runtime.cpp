@@ -18,7 +18,7 @@
 namespace gfxgraph::hsa {
 namespace {
 
-struct State {
+struct RuntimeState {
   std::atomic<uint32_t> references{0};
   std::atomic<bool> forked{false};
   OnFault on_fault = OnFault::kError;
@@ -30,9 +30,9 @@ struct State {
 void before_fork();
 void after_fork_in_child();
 
-State& state() {
-  static State* const instance = [] {
-    auto* const made = new State();
+RuntimeState& runtime_state() {
+  static RuntimeState* const instance = [] {
+    auto* const made = new RuntimeState();
     const char* const on_fault = std::getenv("GFXGRAPH_ON_FAULT");
     if (on_fault != nullptr && std::string_view(on_fault) == "abort") {
       made->on_fault = OnFault::kAbort;
@@ -52,7 +52,7 @@ void before_fork() {
 }
 
 void after_fork_in_child() {
-  State& s = state();
+  RuntimeState& s = runtime_state();
   if (s.references.load() == 0) return;
   s.forked.store(true);
   reset_watch_list_after_fork();
@@ -81,7 +81,7 @@ uint32_t gpu_count() noexcept {
 }
 
 hsa_status_t Runtime::init() {
-  State& s = state();
+  RuntimeState& s = runtime_state();
   if (s.forked.load()) return HSA_STATUS_ERROR_INVALID_RUNTIME_STATE;
   uint32_t count = s.references.load();
   do {
@@ -91,7 +91,7 @@ hsa_status_t Runtime::init() {
 }
 
 hsa_status_t Runtime::shut_down() {
-  State& s = state();
+  RuntimeState& s = runtime_state();
   uint32_t count = s.references.load();
   do {
     if (count == 0) return HSA_STATUS_ERROR_NOT_INITIALIZED;
@@ -100,19 +100,21 @@ hsa_status_t Runtime::shut_down() {
   return HSA_STATUS_SUCCESS;
 }
 
-bool Runtime::ready() noexcept { return state().references.load(std::memory_order_acquire) != 0; }
-bool Runtime::forked() noexcept { return state().forked.load(std::memory_order_acquire); }
-OnFault Runtime::on_fault() noexcept { return state().on_fault; }
+bool Runtime::ready() noexcept {
+  return runtime_state().references.load(std::memory_order_acquire) != 0;
+}
+bool Runtime::forked() noexcept { return runtime_state().forked.load(std::memory_order_acquire); }
+OnFault Runtime::on_fault() noexcept { return runtime_state().on_fault; }
 
 void Runtime::set_event_handler(hsa_amd_system_event_callback_t callback, void* data) {
-  State& s = state();
+  RuntimeState& s = runtime_state();
   const std::lock_guard lock(s.event_mutex);
   s.event_callback = callback;
   s.event_data = data;
 }
 
 void Runtime::report_memory_fault(uint32_t device, uint64_t address) {
-  State& s = state();
+  RuntimeState& s = runtime_state();
   if (s.on_fault != OnFault::kAbort) return;
   hsa_amd_system_event_callback_t callback = nullptr;
   void* data = nullptr;

@@ -19,7 +19,7 @@ namespace gfxgraph::hsa {
 
 constexpr hsa_agent_t kCpuAgent{1};
 constexpr uint64_t kFirstGpu = 2;  // handle of device 0; the others follow
-constexpr hsa_isa_t kIsa{1};
+constexpr hsa_isa_t kGfx1030Isa{1};
 constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx1030";
 
 // The number of identical GPUs, from $GFXGRAPH_DEVICES, read at first use. Devices are numbered

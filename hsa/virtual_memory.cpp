@@ -35,7 +35,7 @@ struct Mapping {
   Access host = Access::kNone;
 };
 
-struct State {
+struct MappingState {
   std::mutex mutex;
   std::map<uint64_t, uint64_t> reservations;  // address -> bytes
   std::map<uint64_t, Mapping> mappings;       // by address
@@ -43,8 +43,8 @@ struct State {
   uint64_t next_memory = 1;
 };
 
-State& state() {
-  static auto* const instance = new State();
+MappingState& mapping_state() {
+  static auto* const instance = new MappingState();
   return *instance;
 }
 
@@ -60,7 +60,7 @@ tl::unexpected<Error> unknown(uint64_t memory) {
   return fail(Status::kInvalidArgument, fmt::format("{:#x} is not a memory handle", memory));
 }
 
-void drop_unused(State& s, uint64_t number) {
+void drop_unused(MappingState& s, uint64_t number) {
   const auto found = s.memories.find(number);
   if (found->second.holds != 0 || found->second.mappings != 0) return;
   ::close(found->second.descriptor);
@@ -70,7 +70,7 @@ void drop_unused(State& s, uint64_t number) {
 }
 
 // The mapping that contains the address.
-Result<std::map<uint64_t, Mapping>::iterator> mapping_at(State& s, const void* address) {
+Result<std::map<uint64_t, Mapping>::iterator> mapping_at(MappingState& s, const void* address) {
   const uint64_t at = number(address);
   const auto found = holder(s.mappings, at);
   if (found == s.mappings.end() || at - found->first >= found->second.bytes) {
@@ -98,7 +98,7 @@ Result<void> hide(std::pair<const uint64_t, Mapping>& mapping) {
 }  // namespace
 
 Result<std::byte*> reserve_range(uint64_t bytes, uint64_t wished, uint64_t align) {
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   GFXGRAPH_ASSIGN_OR_RETURN(std::byte* const address, reserve_addresses(bytes, wished, align));
   try {
@@ -111,7 +111,7 @@ Result<std::byte*> reserve_range(uint64_t bytes, uint64_t wished, uint64_t align
 }
 
 Result<void> free_range(std::byte* address, uint64_t bytes) {
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   const auto found = s.reservations.find(number(address));
   if (found == s.reservations.end() || found->second != bytes) {
@@ -132,7 +132,7 @@ Result<uint64_t> create_memory(Pool pool, uint32_t device, uint64_t bytes, uint3
   if (bytes == 0 || bytes % kPageBytes != 0) {
     return fail(Status::kInvalidArgument, fmt::format("{} bytes are not whole pages", bytes));
   }
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   const auto made = s.memories.try_emplace(s.next_memory).first;
   Memory& memory = made->second;
@@ -158,7 +158,7 @@ Result<uint64_t> create_memory(Pool pool, uint32_t device, uint64_t bytes, uint3
 }
 
 Result<void> release_memory(uint64_t memory) {
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   const auto found = s.memories.find(memory);
   if (found == s.memories.end() || found->second.holds == 0) return unknown(memory);
@@ -168,7 +168,7 @@ Result<void> release_memory(uint64_t memory) {
 }
 
 Result<MemoryProperties> memory_properties(uint64_t memory) {
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   const auto found = s.memories.find(memory);
   if (found == s.memories.end()) return unknown(memory);
@@ -176,7 +176,7 @@ Result<MemoryProperties> memory_properties(uint64_t memory) {
 }
 
 Result<void> map_range(std::byte* address, uint64_t bytes, uint64_t offset, uint64_t memory) {
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   const uint64_t at = number(address);
   const auto found = s.memories.find(memory);
@@ -210,7 +210,7 @@ Result<void> map_range(std::byte* address, uint64_t bytes, uint64_t offset, uint
 }
 
 Result<void> unmap_range(std::byte* address, uint64_t bytes) {
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   const auto found = s.mappings.find(number(address));
   if (found == s.mappings.end() || found->second.bytes != bytes) {
@@ -231,7 +231,7 @@ Result<void> unmap_range(std::byte* address, uint64_t bytes) {
 
 Result<void> set_access(std::byte* address, uint64_t bytes, std::optional<uint32_t> device,
                         Access access) {
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   const uint64_t at = number(address);
   const auto first = s.mappings.find(at);
@@ -269,14 +269,14 @@ Result<void> set_access(std::byte* address, uint64_t bytes, std::optional<uint32
 }
 
 Result<Access> access_of(const void* address, std::optional<uint32_t> device) {
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   GFXGRAPH_ASSIGN_OR_RETURN(const auto found, mapping_at(s, address));
   return device ? found->second.devices[*device] : found->second.host;
 }
 
 Result<uint64_t> retain_memory(const void* address) {
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   GFXGRAPH_ASSIGN_OR_RETURN(const auto found, mapping_at(s, address));
   ++s.memories[found->second.memory].holds;
@@ -284,7 +284,7 @@ Result<uint64_t> retain_memory(const void* address) {
 }
 
 Result<int> export_memory(uint64_t memory) {
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   const auto found = s.memories.find(memory);
   if (found == s.memories.end()) return unknown(memory);
@@ -294,7 +294,7 @@ Result<int> export_memory(uint64_t memory) {
 }
 
 Result<uint64_t> import_memory(int descriptor) {
-  State& s = state();
+  MappingState& s = mapping_state();
   const std::lock_guard lock(s.mutex);
   struct stat theirs{};
   if (::fstat(descriptor, &theirs) != 0 || !S_ISREG(theirs.st_mode) || theirs.st_size == 0 ||

@@ -36,7 +36,7 @@ double read_seconds(const char* variable, double otherwise) {
   return otherwise;
 }
 
-struct State {
+struct WatchdogState {
   const double seconds = read_seconds("GFXGRAPH_LIVELOCK_SECONDS", kDefaultSeconds);
   const bool hang_is_set = std::getenv("GFXGRAPH_HANG_SECONDS") != nullptr;
   const double hang_seconds = read_seconds("GFXGRAPH_HANG_SECONDS", kDefaultHangSeconds);
@@ -46,13 +46,13 @@ struct State {
   std::map<const emulator::Dispatch*, uint64_t> blocked;  // time of its last report, ns
 };
 
-State& state() {
-  static auto* const instance = new State();
+WatchdogState& watchdog_state() {
+  static auto* const instance = new WatchdogState();
   return *instance;
 }
 
 // Seconds since the last detected activity. Requires the mutex.
-double quiet_seconds(State& s, uint64_t now) {
+double quiet_seconds(WatchdogState& s, uint64_t now) {
   const uint64_t activity = internal::activity.load(std::memory_order_relaxed);
   if (s.quiet_since_ns == 0 || activity != s.activity) s.quiet_since_ns = now;
   s.activity = activity;
@@ -62,7 +62,7 @@ double quiet_seconds(State& s, uint64_t now) {
 }  // namespace
 
 bool ends_blocked_kernel(const emulator::BlockedDispatch& blocked, uint32_t running) {
-  State& s = state();
+  WatchdogState& s = watchdog_state();
   const uint64_t now = timestamp_ns();
   const std::lock_guard lock(s.mutex);
   const double quiet = quiet_seconds(s, now);
@@ -74,7 +74,7 @@ bool ends_blocked_kernel(const emulator::BlockedDispatch& blocked, uint32_t runn
 }
 
 emulator::LongRunAnswer on_long_run(const emulator::LongRun& run) {
-  State& s = state();
+  WatchdogState& s = watchdog_state();
   const double seconds = std::chrono::duration<double>(run.without_end).count();
   double quiet = 0;
   {

@@ -17,7 +17,7 @@ using emulator::Op;
 using emulator::OperandRef;
 namespace operand = emulator::operand;
 
-constexpr unsigned kFirstVector = operand::kVgpr0;
+using emulator::operand::kVgpr0;
 
 // result = f(a, b) bit by bit: which one, and whether an operand is inverted.
 enum class Logic : uint8_t { kNone, kAnd, kOr, kXor };
@@ -73,7 +73,7 @@ uint32_t undefined_addresses(const LaneWaveState& state, const InstOperands& ope
     if ((source.role & OperandRef::kAddress) == 0) continue;
     for (unsigned d = 0; d < source.dwords; ++d) {
       const uint32_t shadow = state.defined[(source.code + d) & 511];
-      undefined |= source.code < kFirstVector ? (shadow == ~0u ? 0 : ~0u) : ~shadow;
+      undefined |= source.code < kVgpr0 ? (shadow == ~0u ? 0 : ~0u) : ~shadow;
     }
   }
   return undefined;
@@ -306,7 +306,7 @@ void InitCheck::finish_load(LaneWaveState& state, InitWave& me, const Wave& wave
   for (unsigned d = 0; d < me.dwords; ++d) {
     const unsigned code = inst.dst + d;
     if (inst.dst == operand::kNone || code >= 512) break;
-    if (code < kFirstVector)
+    if (code < kVgpr0)
       state.defined[code] &= me.loaded[d];
     else
       state.defined[code] &= ~exec | me.loaded[d];

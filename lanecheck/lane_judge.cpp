@@ -22,7 +22,7 @@ constexpr uint64_t kNullPageBytes = 4096;
 constexpr uint64_t kNearNull = uint64_t{1} << 32;
 // Lanes whose addresses are further apart may each have a pointer of their own.
 constexpr int64_t kMostStrideBytes = 256;
-constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
+using emulator::operand::kVgpr0;
 
 const char* unmapped_class(uint64_t address) {
   if (address < kNullPageBytes) return "null page";
@@ -74,7 +74,7 @@ AddressShadow shadow_of_address(const LaneWaveState& state, const InstOperands& 
     if ((source.role & OperandRef::kAddress) == 0) continue;
     for (unsigned d = 0; d < source.dwords; ++d) {
       const unsigned code = source.code + d;
-      if (code >= kFirstVector) {
+      if (code >= kVgpr0) {
         result.undefined |= ~state.defined[code & 511];
         result.stale |= ~state.written[code & 255];
         if (d == 0) result.writer = state.writer[code & 255];
@@ -101,7 +101,7 @@ class BehindShadow {
     for (size_t n = 0; n < run_.written.size(); ++n) {
       const unsigned code = run_.written[n];
       state_.defined[code] = old_[n].defined;
-      if (code < kFirstVector) continue;
+      if (code < kVgpr0) continue;
       state_.written[code & 255] = old_[n].written;
       state_.writer[code & 255] = old_[n].writer;
     }
@@ -432,7 +432,7 @@ void LaneObserver::watch_scratch(WaveState& state, const Wave& wave, const Inst&
       }
       if (!store) {
         if (!state.scratch[at]) defined &= ~(1u << lane);
-      } else if (inst.src[1] >= kFirstVector && inst.src[1] < 512) {
+      } else if (inst.src[1] >= kVgpr0 && inst.src[1] < 512) {
         state.scratch[at] = (state.defined[(inst.src[1] + d) & 511] >> lane & 1) != 0;
       } else {
         state.scratch[at] = true;

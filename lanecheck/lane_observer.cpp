@@ -17,7 +17,7 @@ using emulator::InstOperands;
 using emulator::Op;
 using emulator::OperandRef;
 
-constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
+using emulator::operand::kVgpr0;
 
 // The half of a wave64 that has the lane.
 LaneWaveState& half_of(LaneWaveState& state, const emulator::Wave& wave, uint32_t lane) {
@@ -107,7 +107,7 @@ inline void clear_some(uint32_t* registers) { std::memset(registers, 0, kAtATime
 void LaneObserver::wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info) {
   // Registers that the kernel does not have are never read.
   const uint32_t vectors = std::min<uint32_t>(info.vgprs, 256);
-  uint32_t* const vector_defined = state.defined + kFirstVector;
+  uint32_t* const vector_defined = state.defined + kVgpr0;
   if (state.dispatch == dispatches_) {
     for (const uint16_t code : changing_) state.defined[code] = scalars_[code];
   } else {
@@ -123,7 +123,7 @@ void LaneObserver::wave_begin(WaveState& state, const Wave& wave, const emulator
   const uint32_t initialised = std::min<uint32_t>(info.initialised_vgprs, vectors);
   for (uint32_t n = 0; n < initialised; ++n) vector_defined[n] = state.written[n] = ~0u;
   for (const AddressFlow::Begun& begun : begun_) {
-    if (begun.code < kFirstVector) {
+    if (begun.code < kVgpr0) {
       state.defined[begun.code] = ~0u;
       continue;
     }
@@ -256,7 +256,7 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
   for (unsigned n = 0; n < operands.dest_count; ++n) {
     for (unsigned d = 0; d < operands.dest[n].dwords; ++d) {
       const unsigned code = operands.dest[n].code + d;
-      if (code >= kFirstVector) {
+      if (code >= kVgpr0) {
         write_register(state, code, exec, all, inst);
       } else {
         state.defined[code & 511] = all | ~exec;
@@ -269,7 +269,7 @@ void LaneObserver::after_relative(WaveState& state, const Wave& wave, const Inst
   const RelativeRegisters at = relative_registers(inst, wave.sgpr[emulator::operand::kM0]);
   const auto of = [&](uint32_t code) { return code < 512 ? state.defined[code] : ~0u; };
   const bool wide = inst.op == Op::s_movreld_b64 || inst.op == Op::s_movrels_b64;
-  if (inst.dst < kFirstVector) {
+  if (inst.dst < kVgpr0) {
     const uint32_t low = of(at.source), high = wide ? of(at.source + 1u) : 0;
     if (at.dest < 128) state.defined[at.dest] = low;
     if (wide && at.dest + 1u < 128) state.defined[at.dest + 1u] = high;

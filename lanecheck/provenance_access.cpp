@@ -8,7 +8,6 @@ namespace gfxgraph::lanecheck {
 
 using emulator::Format;
 using emulator::Inst;
-using emulator::kLanes;
 using emulator::Space;
 using emulator::Wave;
 namespace operand = emulator::operand;
@@ -21,7 +20,7 @@ bool ProvenanceObserver::has_no_tags(WaveState& state, const emulator::MemoryEve
   const unsigned last_byte = event.access_bytes - 1U;
   uint64_t differ = 0;  // bits of addresses
   if (lanes == ~0U) {
-    for (unsigned l = 0; l < kLanes; ++l)
+    for (unsigned l = 0; l < emulator::kLanes; ++l)
       differ |= (event.address[l] ^ first) | ((event.address[l] + last_byte) ^ first);
   } else {
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
@@ -203,7 +202,7 @@ void ProvenanceObserver::finish_load(WaveState& state, const Wave& wave, const I
     const unsigned code = inst.dst + d;
     if (code >= 512) return;
     const emulator::Row& values = wave.v(static_cast<uint16_t>(code));
-    Tag row[kLanes] = {};
+    Tag row[emulator::kLanes] = {};
     for (uint32_t rest = state.loaded_lanes[d] & wave.exec(); rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(rest));
       row[lane] = words_->narrow(state.loaded[d][lane], values.lane[lane]);

@@ -12,7 +12,7 @@ using emulator::Op;
 using emulator::OperandRef;
 using emulator::VopExtra;
 
-constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
+using emulator::operand::kVgpr0;
 
 // How many dwords of a destination kind the instruction writes.
 struct DestKinds {
@@ -23,7 +23,7 @@ DestKinds dest_kinds(const InstOperands& operands) {
   DestKinds kinds;
   for (unsigned n = 0; n < operands.dest_count; ++n) {
     const OperandRef& dest = operands.dest[n];
-    (dest.code >= kFirstVector ? kinds.vector : kinds.scalar) += dest.dwords;
+    (dest.code >= kVgpr0 ? kinds.vector : kinds.scalar) += dest.dwords;
   }
   return kinds;
 }
@@ -38,7 +38,7 @@ unsigned dwords_of(const OperandRef* list, unsigned count) {
 // written counts: code that fills a register half by half starts with an undefined one.
 void drop_kept_parts(const Inst& inst, InstOperands& operands) {
   const bool keeps = (emulator::op_info(inst.op).flags & emulator::OpInfo::kDstIsSource) != 0;
-  if (!keeps || inst.dst < kFirstVector || inst.op == Op::v_swap_b32) return;
+  if (!keeps || inst.dst < kVgpr0 || inst.op == Op::v_swap_b32) return;
   unsigned kept = 0;
   for (unsigned n = 0; n < operands.source_count; ++n) {
     if (operands.source[n].code != inst.dst) operands.source[kept++] = operands.source[n];
@@ -77,7 +77,7 @@ ShadowRule rule_for(const Inst& inst, const InstOperands& operands) {
   const bool one = kinds.vector == 1 && dwords_of(operands.source, operands.source_count) <= 3;
   if (kinds.scalar != 0) {
     const bool carry = one && operands.dest_count == 2 && kinds.scalar == 1 &&
-                       operands.dest[1].code == inst.dst && inst.dst >= kFirstVector;
+                       operands.dest[1].code == inst.dst && inst.dst >= kVgpr0;
     return carry ? ShadowRule::kMixedOne : ShadowRule::kMixed;
   }
   return one && operands.dest_count == 1 ? ShadowRule::kVectorOne : ShadowRule::kVector;

@@ -9,7 +9,7 @@ using emulator::Op;
 using emulator::OperandRef;
 namespace operand = emulator::operand;
 
-constexpr uint16_t kFirstVector = operand::kVgpr0;
+using emulator::operand::kVgpr0;
 
 void unite(std::vector<uint16_t>& into, const std::vector<uint16_t>& more) {
   into.insert(into.end(), more.begin(), more.end());
@@ -123,7 +123,7 @@ std::unique_ptr<ShadowRun> finish_run(ShadowSteps steps, const RunRegisters& reg
   unsigned at = 0;
   const auto take_source = [&](bool vector, uint8_t& count) {
     for (const uint16_t code : needed) {
-      if ((code >= kFirstVector) != vector) continue;
+      if ((code >= kVgpr0) != vector) continue;
       run->source[at++] = code;
       ++count;
     }
@@ -133,7 +133,7 @@ std::unique_ptr<ShadowRun> finish_run(ShadowSteps steps, const RunRegisters& reg
   at = 0;
   const auto take_dest = [&](bool vector, uint8_t& count) {
     for (const RunRegisters::Register& one : dests) {
-      if ((one.code >= kFirstVector) != vector) continue;
+      if ((one.code >= kVgpr0) != vector) continue;
       run->dest[at] = one.code;
       for (unsigned n = 0; n < needed.size(); ++n)
         if (std::find(one.from.begin(), one.from.end(), run->source[n]) != one.from.end())

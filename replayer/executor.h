@@ -26,6 +26,9 @@ struct GraphStatistics {
   std::vector<std::string> outside;
 };
 
+// What of a prepared operation has changed.
+enum Change : uint8_t { kUnchanged, kArguments, kEverything };
+
 class Executor {
  public:
   virtual ~Executor() = default;

@@ -41,10 +41,8 @@ constexpr uint64_t kUpdatesOfOneGraph = 100'000;
 // is awaited: its graph is built again once, and later changes call nothing.
 constexpr uint8_t kChangesInNode = 16;
 
-enum Change : uint8_t { kUnchanged, kArguments, kEverything };
-
 // One thing to do in a run, in order.
-struct Part {
+struct GraphPart {
   uint32_t first_host_write = 0;
   uint32_t host_write_count = 0;  // applied first, after a wait
   uint32_t first_operation = 0;
@@ -70,7 +68,7 @@ class GraphExecutor : public Executor {
                         static_cast<uint32_t>(instance.program().operations().size()))) {}
 
   ~GraphExecutor() override {
-    for (Part& part : parts_) destroy(part);
+    for (GraphPart& part : parts_) destroy(part);
   }
 
   [[gnu::cold]] Result<void> prepare() {
@@ -98,7 +96,7 @@ class GraphExecutor : public Executor {
     often_.reserve(nodes_.size());
     statistics_.outside = outside_;
     statistics_.edges_before_reduction = dag_.edges_before_reduction;
-    for (Part& part : parts_) {
+    for (GraphPart& part : parts_) {
       part.stale = part.in_graph();
       statistics_.launches += part.in_graph();
     }
@@ -110,7 +108,7 @@ class GraphExecutor : public Executor {
     if (apart_) GFXGRAPH_TRY(apart_->submitted(stream));
     last_stream_ = stream;
     has_run_ = true;
-    for (const Part& part : parts_) {
+    for (const GraphPart& part : parts_) {
       if (part.host_write_count != 0) {
         GFXGRAPH_TRY(instance_.library().wait_for(stream));
         for (uint32_t i = 0; i < part.host_write_count; ++i)
@@ -187,7 +185,7 @@ class GraphExecutor : public Executor {
   }
 
   Result<void> apply(uint32_t operation) {
-    Part& part = part_of(operation);
+    GraphPart& part = part_of(operation);
     if (!part.in_graph()) return {};  // direct ones read their values on submission
     State& state = states_[operation];
     if (state.apart) {
@@ -204,7 +202,7 @@ class GraphExecutor : public Executor {
       return {};
     }
     // Launches of the same graph may now do something different.
-    for (Part& other : parts_) other.stale |= other.in_graph() && other.same == part.same;
+    for (GraphPart& other : parts_) other.stale |= other.in_graph() && other.same == part.same;
     any_stale_ = true;
     return {};
   }
@@ -236,13 +234,13 @@ class GraphExecutor : public Executor {
     const std::vector<Stretch> again = find_launched_again(instance_, dag_);
     for (const Segment& segment : program.segments()) {
       if (limit_ < total && segment.first_operation >= limit_) break;
-      Part part{segment.first_host_write, segment.host_write_count};
+      GraphPart part{segment.first_host_write, segment.host_write_count};
       const auto add = [&](uint32_t first, uint32_t count, bool direct) {
         part.first_operation = first;
         part.operation_count = count;
         part.direct = direct;
         parts_.push_back(part);
-        part = Part{};
+        part = GraphPart{};
       };
       const uint32_t end = std::min(limit_, segment.first_operation + segment.operation_count);
       uint32_t begin = segment.first_operation;
@@ -280,15 +278,16 @@ class GraphExecutor : public Executor {
     }
   }
 
-  Part& part_of(uint32_t operation) {
-    const auto behind = std::ranges::upper_bound(parts_, operation, {}, &Part::first_operation);
-    Part* part = &*std::prev(behind);
+  GraphPart& part_of(uint32_t operation) {
+    const auto behind =
+        std::ranges::upper_bound(parts_, operation, {}, &GraphPart::first_operation);
+    GraphPart* part = &*std::prev(behind);
     while (part->operation_count == 0) --part;  // skips parts with only host writes
     return *part;
   }
 
   // Updates in place; returns false if that is impossible.
-  bool update(Part& part, uint32_t index) {
+  bool update(GraphPart& part, uint32_t index) {
     const PreparedOperation& operation = instance_.operation(index);
     const hip::GraphNode node = nodes_[index];
     // It consists of several nodes, or of none.
@@ -332,7 +331,7 @@ class GraphExecutor : public Executor {
   // Waits for its own runs only: other steps of the session may run on other threads.
   [[gnu::cold]] Result<void> rebuild_stale() {
     if (has_run_) GFXGRAPH_TRY(instance_.library().wait_for(last_stream_));
-    for (Part& part : parts_) {
+    for (GraphPart& part : parts_) {
       if (!part.stale) continue;
       if (part.executable != nullptr) ++statistics_.graphs_rebuilt;
       destroy(part);
@@ -343,7 +342,7 @@ class GraphExecutor : public Executor {
 
   [[gnu::cold]] Result<void> shed_updates() {
     take_apart();
-    for (Part& part : parts_) {
+    for (GraphPart& part : parts_) {
       if (part.updates >= kUpdatesOfOneGraph) part.stale = any_stale_ = true;
     }
     many_updates_ = false;
@@ -352,7 +351,7 @@ class GraphExecutor : public Executor {
 
   [[gnu::cold]] Result<void> build_stale() {
     for (uint32_t i = 0; i < parts_.size(); ++i) {
-      Part& part = parts_[i];
+      GraphPart& part = parts_[i];
       if (!part.stale) continue;
       if (part.same == i) GFXGRAPH_TRY(build_graph(part));
       part.stale = false;
@@ -361,7 +360,7 @@ class GraphExecutor : public Executor {
     return {};
   }
 
-  [[gnu::cold]] Result<void> build_graph(Part& part) {
+  [[gnu::cold]] Result<void> build_graph(GraphPart& part) {
     const HipLibrary& library = instance_.library();
     const auto start = std::chrono::steady_clock::now();
     const uint64_t edges_before = statistics_.edges;
@@ -423,7 +422,8 @@ class GraphExecutor : public Executor {
     return {};
   }
 
-  bool has_several_roots(const Part& part, const std::vector<std::vector<uint32_t>>& waits) const {
+  bool has_several_roots(const GraphPart& part,
+                         const std::vector<std::vector<uint32_t>>& waits) const {
     uint32_t roots = 0;
     for (uint32_t i = 0; i < part.operation_count && roots < 2; ++i) {
       if (waits[i].empty() && !ends_nothing(part, i)) ++roots;
@@ -431,14 +431,14 @@ class GraphExecutor : public Executor {
     return roots > 1;
   }
 
-  bool ends_nothing(const Part& part, uint32_t i) const {
+  bool ends_nothing(const GraphPart& part, uint32_t i) const {
     const PreparedOperation& operation = instance_.operation(part.first_operation + i);
     return operation.empty && !operation.turns;
   }
 
   // For each operation, the operations of the part that it must wait for, by their numbers in the
   // part; empty operations pass on their dependencies.
-  std::vector<std::vector<uint32_t>> predecessors(const Part& part) const {
+  std::vector<std::vector<uint32_t>> predecessors(const GraphPart& part) const {
     std::vector<std::vector<uint32_t>> waits(part.operation_count);
     std::optional<uint32_t> previous;
     for (uint32_t i = 0; i < part.operation_count; ++i) {
@@ -463,7 +463,7 @@ class GraphExecutor : public Executor {
     return waits;
   }
 
-  void destroy(Part& part) {
+  void destroy(GraphPart& part) {
     if (part.executable != nullptr) {
       instance_.hip().hipGraphExecDestroy(part.executable);
       --statistics_.graphs;
@@ -480,7 +480,7 @@ class GraphExecutor : public Executor {
   ExecutorOptions options_;
   uint32_t limit_;
   Dag dag_;
-  std::vector<Part> parts_;
+  std::vector<GraphPart> parts_;
   std::vector<std::string> outside_;
   GraphStatistics statistics_;
   GraphNodes adder_{instance_, statistics_.edges};

@@ -43,7 +43,7 @@ inline void copy_arguments(std::byte* to, const uint8_t* from, uint32_t bytes) n
 constexpr uint32_t kNone = UINT32_MAX;
 
 // Between two host writes, or copies that go through the staging ring.
-struct Part {
+struct PacketPart {
   uint32_t first_host_write = 0;
   uint32_t host_write_count = 0;  // applied first, after a wait
   uint32_t first_packet = 0;
@@ -67,8 +67,6 @@ struct Set {
   uint64_t last_run = 0;           // of the queue
   std::vector<uint32_t> outdated;  // operations, each once
 };
-
-enum Change : uint8_t { kUnchanged, kArguments, kEverything };
 
 // The data that setting a value of an operation needs, in one cache line.
 struct Place {
@@ -264,8 +262,8 @@ class PacketExecutor : public Executor {
     for (const Segment& segment : instance_.program().segments()) {
       if (limit_ < total && segment.first_operation >= limit_) break;
       const uint32_t end = std::min(limit_, segment.first_operation + segment.operation_count);
-      Part part{segment.first_host_write, segment.host_write_count,
-                packets_before[segment.first_operation]};
+      PacketPart part{segment.first_host_write, segment.host_write_count,
+                      packets_before[segment.first_operation]};
       const auto add_until = [&](uint32_t operation) {
         part.packet_count = packets_before[operation] - part.first_packet;
         parts_.push_back(part);
@@ -279,7 +277,8 @@ class PacketExecutor : public Executor {
       }
       add_until(end);
     }
-    streams_ = std::ranges::any_of(parts_, [](const Part& part) { return part.streamed != kNone; });
+    streams_ =
+        std::ranges::any_of(parts_, [](const PacketPart& part) { return part.streamed != kNone; });
     forwards_.resize(limit_);
     for (uint32_t i = 0; i < limit_; ++i) {
       const PreparedOperation& operation = instance_.operation(i);
@@ -312,7 +311,7 @@ class PacketExecutor : public Executor {
     if (packets_ == 0) return {};
     // System scope: makes writes of the caller visible to the run, and its writes to the caller.
     set.packets.front().header |= hsa_abi::kAcquireSystem;
-    for (const Part& part : parts_) {
+    for (const PacketPart& part : parts_) {
       if (part.packet_count == 0) continue;
       set.packets[part.first_packet].header |= hsa_abi::kAcquireSystem;
       set.packets[part.first_packet + part.packet_count - 1].header |= hsa_abi::kReleaseSystem;
@@ -359,7 +358,7 @@ class PacketExecutor : public Executor {
     last_stream_ = stream;
     Set& set = sets_[current_];
     for (size_t i = 0; i < parts_.size(); ++i) {
-      const Part& part = parts_[i];
+      const PacketPart& part = parts_[i];
       const bool behind_stream = i == 0 || parts_[i - 1].streamed != kNone;
       if (part.host_write_count != 0) {
         GFXGRAPH_TRY(wait(stream));
@@ -412,7 +411,7 @@ class PacketExecutor : public Executor {
   uint64_t kernarg_bytes_ = 0;
   uint32_t packets_ = 0;
   std::vector<Turn> turns_;
-  std::vector<Part> parts_;
+  std::vector<PacketPart> parts_;
   bool streams_ = false;  // one of them does
   std::array<Set, kSets> sets_;
   size_t current_ = 0;

@@ -17,7 +17,7 @@ namespace {
 
 // Words of the scratch memory.
 enum Place : size_t { kKernel = 0, kCopy = 4, kSet = 8, kOther = 16, kSources = 48, kWords = 64 };
-using Words = std::array<uint32_t, kWords>;
+using ScratchWords = std::array<uint32_t, kWords>;
 
 // The values that the three nodes write: one word each, `shift` words after their places.
 struct Values {
@@ -66,10 +66,10 @@ class Trial {
 
  private:
   bool prepare() {
-    if (hip_.hipMalloc(&device_, sizeof(Words)) != hip::kSuccess) return false;
+    if (hip_.hipMalloc(&device_, sizeof(ScratchWords)) != hip::kSuccess) return false;
     void* host = nullptr;
-    if (hip_.hipHostMalloc(&host, sizeof(Words), 0) != hip::kSuccess) return false;
-    host_ = new (host) Words();
+    if (hip_.hipHostMalloc(&host, sizeof(ScratchWords), 0) != hip::kSuccess) return false;
+    host_ = new (host) ScratchWords();
     // Non-blocking: neither the null stream nor the caller's streams wait for it.
     if (hip_.hipStreamCreateWithFlags(&stream_, hip::kStreamNonBlocking) != hip::kSuccess)
       return false;
@@ -163,11 +163,11 @@ class Trial {
   bool launch() {
     host_->fill(kUntouched);
     for (size_t i = kSources; i < kWords; ++i) (*host_)[i] = static_cast<uint32_t>(100 + i);
-    return hip_.hipMemcpyAsync(device_, host_, sizeof(Words), hip::kHostToDevice, stream_) ==
+    return hip_.hipMemcpyAsync(device_, host_, sizeof(ScratchWords), hip::kHostToDevice, stream_) ==
                hip::kSuccess &&
            hip_.hipStreamSynchronize(stream_) == hip::kSuccess &&
            hip_.hipGraphLaunch(executable_, stream_) == hip::kSuccess &&
-           hip_.hipMemcpyAsync(host_, device_, sizeof(Words), hip::kDeviceToHost, stream_) ==
+           hip_.hipMemcpyAsync(host_, device_, sizeof(ScratchWords), hip::kDeviceToHost, stream_) ==
                hip::kSuccess &&
            hip_.hipStreamSynchronize(stream_) == hip::kSuccess;
   }
@@ -204,7 +204,7 @@ class Trial {
   hip::Graph graph_ = nullptr;
   hip::GraphExec executable_ = nullptr;
   void* device_ = nullptr;
-  Words* host_ = nullptr;
+  ScratchWords* host_ = nullptr;
   std::array<hip::GraphNode, 3> nodes_ = {};
   struct Arguments {
     uint32_t* out = nullptr;

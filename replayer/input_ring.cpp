@@ -5,7 +5,7 @@
 namespace gfxgraph::replayer {
 namespace {
 
-constexpr uint64_t kAlignment = 256;
+constexpr uint64_t kSlotAlignment = 256;
 constexpr uint32_t kDisableTiming = 0x2;
 
 }  // namespace
@@ -32,7 +32,7 @@ Result<uint8_t*> InputRing::allocate(uint64_t size_bytes) const {
 }
 
 Result<void> InputRing::allocate() {
-  const uint64_t stride = (size_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+  const uint64_t stride = (size_bytes_ + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
   for (Place& place : places_) {
     if (place.read != nullptr) continue;
     GFXGRAPH_TRY(source_.library().check(

@@ -16,15 +16,15 @@ constexpr size_t kMostArguments = 4;
 constexpr size_t kMostName = 80;
 
 // The ambiguous words of one kernel's arguments, or of one place in memory.
-struct Place {
-  explicit Place(const RelocationSite& site) : first(&site) {}
+struct AmbiguousPlace {
+  explicit AmbiguousPlace(const RelocationSite& site) : first(&site) {}
   const RelocationSite* first;
   std::vector<std::string> arguments;
   uint64_t count = 0;
 };
 
-std::vector<Place> places_of(const TraceSummary& summary) {
-  std::vector<Place> places;
+std::vector<AmbiguousPlace> places_of(const TraceSummary& summary) {
+  std::vector<AmbiguousPlace> places;
   std::map<format::KernelId, size_t> of_kernel;
   for (const RelocationSite& site : summary.sites) {
     if (!site.ambiguous) continue;
@@ -37,7 +37,7 @@ std::vector<Place> places_of(const TraceSummary& summary) {
   return places;
 }
 
-std::string name_of(const TraceSummary& summary, const Place& place) {
+std::string name_of(const TraceSummary& summary, const AmbiguousPlace& place) {
   const format::KernelId kernel = place.first->kernel;
   if (kernel == 0) return place.first->place;
   if (kernel > summary.kernels.size()) return fmt::format("kernel {}", kernel);
@@ -47,12 +47,12 @@ std::string name_of(const TraceSummary& summary, const Place& place) {
 }  // namespace
 
 std::vector<std::string> ambiguous_lines(const TraceSummary& summary) {
-  const std::vector<Place> all = places_of(summary);
-  const std::span<const Place> shown(all.data(), std::min(all.size(), kMostLines));
+  const std::vector<AmbiguousPlace> all = places_of(summary);
+  const std::span<const AmbiguousPlace> shown(all.data(), std::min(all.size(), kMostLines));
   std::map<std::string, size_t> names;
-  for (const Place& place : shown) ++names[name_of(summary, place)];
+  for (const AmbiguousPlace& place : shown) ++names[name_of(summary, place)];
   std::vector<std::string> lines;
-  for (const Place& place : shown) {
+  for (const AmbiguousPlace& place : shown) {
     std::string text = name_of(summary, place);
     if (place.first->kernel != 0 && names[text] > 1)
       text += fmt::format(" (kernel {})", place.first->kernel);

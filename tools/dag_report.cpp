@@ -12,6 +12,8 @@
 namespace gfxgraph::tools {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 using lanecheck::DataNode;
 using lanecheck::DataOrderReport;
 
@@ -82,7 +84,6 @@ std::string render_text(const format::Trace& trace, const DataOrderReport& repor
 
 std::string render_json(const format::Trace& trace, const DataOrderReport& report,
                         const std::string& name) {
-  using Json = nlohmann::ordered_json;
   Json json = {{"schema", "gfxgraph-dag/1"}, {"trace", name}};
   json["nodes"] = Json::array();
   for (const DataNode& node : report.nodes) {

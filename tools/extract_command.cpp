@@ -21,6 +21,8 @@
 namespace gfxgraph::tools {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct Arguments {
   std::string trace, output, range, launches, kernel, standalone;
   bool allow_incomplete = false;
@@ -36,7 +38,6 @@ Result<TracePart> find_part(const format::Trace& trace, const Arguments& argumen
 
 std::string render_json(const std::string& input, const std::string& output, const TracePart& part,
                         const ExtractReport& report) {
-  using Json = nlohmann::ordered_json;
   const Json json = {
       {"schema", "gfxgraph-extract/1"},
       {"input", input},

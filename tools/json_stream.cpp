@@ -9,10 +9,11 @@
 namespace gfxgraph::tools {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::string line_break(unsigned depth) { return "\n" + std::string(2 * size_t{depth}, ' '); }
 
 void write(const nlohmann::ordered_json& value, unsigned depth) {
-  using Json = nlohmann::ordered_json;
   const std::string text = value.dump(2, ' ', true, Json::error_handler_t::replace);
   const std::string next_line = line_break(depth);
   for (size_t from = 0; from < text.size();) {

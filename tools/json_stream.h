@@ -12,11 +12,10 @@ namespace gfxgraph::tools {
 // that are no UTF-8 are replaced.
 class JsonStream {
  public:
-  using Json = nlohmann::ordered_json;
-
   JsonStream() : JsonStream(0) {}
-  void field(const char* name, const Json& value);
-  void list(const char* name, size_t count, const std::function<Json(size_t index)>& element);
+  void field(const char* name, const nlohmann::ordered_json& value);
+  void list(const char* name, size_t count,
+            const std::function<nlohmann::ordered_json(size_t index)>& element);
   // The same with elements that are objects, of which none is held as a whole either.
   void objects(const char* name, size_t count,
                const std::function<void(JsonStream& fields, size_t index)>& fill);

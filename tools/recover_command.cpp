@@ -18,6 +18,8 @@
 namespace gfxgraph::tools {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::string_view kPartial = ".partial";
 
 // A recording that died left x.gfxg.partial: its natural new name is x.gfxg, if that is free.
@@ -35,7 +37,6 @@ bool default_output(const std::string& input, std::string& output) {
 
 std::string render_json(const std::string& input, const std::string& output,
                         const format::RecoverReport& report) {
-  using Json = nlohmann::ordered_json;
   const Json json = {{"schema", "gfxgraph-recover/1"},
                      {"input", input},
                      {"output", output},

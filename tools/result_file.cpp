@@ -9,12 +9,13 @@
 namespace gfxgraph::tools {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr uint64_t kMostResultBytes = UINT64_C(256) << 20;
 
 }  // namespace
 
 Result<nlohmann::ordered_json> read_result(const std::string& path) {
-  using Json = nlohmann::ordered_json;
   GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read_file(path, kMostResultBytes));
   // Results of gfxgraph are never deeper; a deeper one would exhaust the stack when it is written.
   constexpr int kMostDepth = 32;

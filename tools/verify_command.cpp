@@ -19,6 +19,8 @@
 namespace gfxgraph::tools {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 int print_problems(const std::string& path, const format::VerifyReport& report) {
   for (const format::Problem& problem : report.problems) {
     console::error(fmt::format("{}: byte {}: {}: {}", path, problem.offset,
@@ -41,7 +43,6 @@ int print_incomplete(const format::Trace& trace) {
 
 std::string render_json(const std::string& path, const format::VerifyReport& report,
                         bool complete) {
-  using Json = nlohmann::ordered_json;
   Json problems = Json::array();
   for (const format::Problem& problem : report.problems) {
     problems.push_back({{"offset_bytes", problem.offset},

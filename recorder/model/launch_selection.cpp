@@ -3,19 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/amount.h"
 #include "base/demangle.h"
 #include "base/kernel_glob.h"
+#include "recorder/model/decimal.h"
 
 namespace gfxgraph::recorder {
 namespace {
-
-bool number(std::string_view text, uint64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
 
 bool one_line(std::string_view text) {
   return text.find('\n') == std::string_view::npos && text.find('\0') == std::string_view::npos;
@@ -31,8 +26,8 @@ Result<LaunchInterval> parse_launch_interval(std::string_view text) {
   const std::string_view end =
       colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
   const bool fine = colon != std::string_view::npos && (!first.empty() || !end.empty()) &&
-                    (first.empty() || number(first, interval.first)) &&
-                    (end.empty() || number(end, interval.end));
+                    (first.empty() || parse_decimal(first, interval.first)) &&
+                    (end.empty() || parse_decimal(end, interval.end));
   if (!fine) {
     return fail(Status::kInvalidArgument,
                 fmt::format("launches '{}': expected N:M, N: or :M", text));
@@ -56,9 +51,9 @@ Result<KernelPattern> parse_kernel_pattern(std::string_view text) {
       which.find_first_not_of("0123456789-") == std::string_view::npos) {
     pattern.glob = text.substr(0, hash);
     const size_t dash = which.find('-');
-    const bool fine =
-        number(which.substr(0, dash), pattern.first) &&
-        number(dash == std::string_view::npos ? which : which.substr(dash + 1), pattern.last);
+    const bool fine = parse_decimal(which.substr(0, dash), pattern.first) &&
+                      parse_decimal(dash == std::string_view::npos ? which : which.substr(dash + 1),
+                                    pattern.last);
     if (!fine || pattern.first > pattern.last) {
       return fail(Status::kInvalidArgument,
                   fmt::format("kernel '{}': expected GLOB, GLOB#N or GLOB#N-M", text));

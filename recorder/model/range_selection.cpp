@@ -3,17 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "recorder/model/decimal.h"
 
 namespace gfxgraph::recorder {
-namespace {
-
-bool number(std::string_view text, uint64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-}  // namespace
 
 Result<RangePattern> parse_range_pattern(std::string_view text) {
   RangePattern pattern;
@@ -27,9 +20,9 @@ Result<RangePattern> parse_range_pattern(std::string_view text) {
   const std::string_view which = text.substr(hash + 1);
   const size_t dash = which.find('-');
   const bool fine = dash == std::string_view::npos
-                        ? number(which, pattern.first) && number(which, pattern.last)
-                        : number(which.substr(0, dash), pattern.first) &&
-                              number(which.substr(dash + 1), pattern.last);
+                        ? parse_decimal(which, pattern.first) && parse_decimal(which, pattern.last)
+                        : parse_decimal(which.substr(0, dash), pattern.first) &&
+                              parse_decimal(which.substr(dash + 1), pattern.last);
   if (!fine || pattern.first > pattern.last) {
     return fail(Status::kInvalidArgument,
                 fmt::format("range '{}': expected NAME, NAME#N or NAME#N-M", text));

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,11 +56,6 @@ void for_each_name(const std::string& folder, const std::function<void(const std
   while (const dirent* entry = open ? ::readdir(open.get()) : nullptr) see(entry->d_name);
 }
 
-bool exists(const std::string& path) {
-  struct stat status{};
-  return ::lstat(path.c_str(), &status) == 0;
-}
-
 enum class Taken { kMine, kOthers, kNoFolder };
 
 Taken make_claim(const Options& options, const ProcessIdentity& process, const Claim& claim) {
@@ -113,8 +107,10 @@ Result<Claim> claim_recording(const Options& options) {
       claim.key = pattern.key(process, image);
       // Without the folder, the traces of this recording are unknown.
       const bool replace = options.replace && told;
-      if (!replace && (exists(claim.output) || exists(claim.output + ".partial"))) continue;
-      if (!replace && !options.flight_recorder.empty() && exists(previous_segment(claim.output))) {
+      if (!replace && (path_exists(claim.output) || path_exists(claim.output + ".partial")))
+        continue;
+      if (!replace && !options.flight_recorder.empty() &&
+          path_exists(previous_segment(claim.output))) {
         continue;
       }
       const Taken taken = told ? make_claim(options, process, claim) : Taken::kNoFolder;

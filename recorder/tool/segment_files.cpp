@@ -26,11 +26,6 @@ std::string beside(const std::string& output, const std::string& word) {
   return path.insert(path.size() - (usual ? kExtension.size() : 0), "." + word);
 }
 
-bool exists(const std::string& path) {
-  struct stat status{};
-  return ::lstat(path.c_str(), &status) == 0;
-}
-
 // Returns false if a file of that name exists.
 Result<bool> rename_to_free_name(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
@@ -40,12 +35,17 @@ Result<bool> rename_to_free_name(const std::string& from, const std::string& to)
   if (errno != EINVAL && errno != ENOSYS) {
     return fail(Status::kIo, fmt::format("rename {} to {}: {}", from, to, std::strerror(errno)));
   }
-  if (exists(to)) return false;  // of a file system that cannot do both at once
+  if (path_exists(to)) return false;  // of a file system that cannot do both at once
   GFXGRAPH_TRY(rename_file(from, to));
   return true;
 }
 
 }  // namespace
+
+bool path_exists(const std::string& path) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0;
+}
 
 std::string previous_segment(const std::string& output) { return beside(output, "previous"); }
 
@@ -112,7 +112,7 @@ std::vector<std::string> read_segment_list(const std::string& list) {
   std::ifstream file(list);
   for (std::string line; std::getline(file, line);) {
     std::erase(paths, line);  // an earlier one of this name is gone
-    if (exists(line)) paths.push_back(line);
+    if (path_exists(line)) paths.push_back(line);
   }
   return paths;
 }

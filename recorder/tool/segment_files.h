@@ -17,6 +17,9 @@ namespace gfxgraph::recorder {
 // "T.previous.gfxg" of "T.gfxg".
 std::string previous_segment(const std::string& output);
 
+// A dangling link exists, too.
+bool path_exists(const std::string& path);
+
 class SegmentFiles {
  public:
   SegmentFiles() = default;

@@ -12,11 +12,10 @@
 namespace gfxgraph::emulator {
 namespace {
 
+using testing::bits;
 using testing::opcode_of;
 using testing::row_backends;
 using testing::RowHost;
-
-uint32_t bits(float f) { return std::bit_cast<uint32_t>(f); }
 
 struct Case {
   uint32_t format;

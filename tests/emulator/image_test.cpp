@@ -13,11 +13,11 @@
 namespace gfxgraph::emulator {
 namespace {
 
+using testing::bits;
 using testing::opcode_of;
 using testing::row_backends;
 using testing::RowHost;
 
-uint32_t bits(float f) { return std::bit_cast<uint32_t>(f); }
 float number(uint32_t word) { return std::bit_cast<float>(word); }
 
 constexpr uint32_t kIdentity = 4u | 5u << 3 | 6u << 6 | 7u << 9;

@@ -42,12 +42,12 @@ struct Machine {
 // Where the bytes of one lane's element are; empty: out of range.
 using Bytes = std::vector<uint8_t*>;
 
-struct Row {
+struct MemoryRow {
   std::string encoding, mnemonic;
   uint32_t opcode;
 };
-const std::vector<Row>& rows() {
-  static const std::vector<Row> table = {
+const std::vector<MemoryRow>& memory_rows() {
+  static const std::vector<MemoryRow> table = {
 #define X(encoding, opcode, mnemonic, ...) {#encoding, #mnemonic, opcode},
 #include "emulator/table/gfx1030.inc"
 #undef X
@@ -61,9 +61,9 @@ struct Operands {
   bool returns = true;  // atomics
 };
 
-class Case {
+class MemoryCase {
  public:
-  Case(Random& random, const Row& row, const MemorySpec& spec)
+  MemoryCase(Random& random, const MemoryRow& row, const MemorySpec& spec)
       : random_(random), row_(row), spec_(spec) {}
 
   std::vector<uint32_t> words;
@@ -319,14 +319,14 @@ class Case {
   }
 
   Random& random_;
-  const Row& row_;
+  const MemoryRow& row_;
   const MemorySpec& spec_;
   uint64_t base_ = 0;
   Operands o_;
   std::function<Bytes(Machine&, unsigned, unsigned)> element_;
 };
 
-void Case::mubuf() {
+void MemoryCase::mubuf() {
   const bool offen = pick(3) != 0;
   const bool idxen = pick(2) == 0;
   const bool narrow = spec_.bytes <= 4;
@@ -433,13 +433,13 @@ TEST(MemoryRow, EveryLoadStoreAndAtomic) {
   unsigned tested = 0;
   unsigned failed = 0;
   uint64_t seed = 1;
-  for (const Row& row : rows()) {
+  for (const MemoryRow& row : memory_rows()) {
     const auto spec = memory_spec(row.mnemonic);
     if (!spec) continue;
     ++tested;
     Random random(seed++);
     for (unsigned round = 0; round < 40; ++round) {
-      Case c(random, row, *spec);
+      MemoryCase c(random, row, *spec);
       c.generate(host.memory_address());
       if (has_nan_case(*spec))
         for (auto* bytes : {&c.before.memory, &c.before.lds}) {

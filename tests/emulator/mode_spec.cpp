@@ -39,19 +39,8 @@ mpfr_rnd_t direction(unsigned rounding) {
   return directions[rounding];
 }
 
-struct Layout {
-  int precision, smallest, largest;  // exponents of 2: of the smallest normal, above the largest
-};
-Layout layout_of(char type) {
-  if (type == 'd') return {53, -1022, 1024};
-  if (type == 'h') return {11, -14, 16};
-  return {24, -126, 128};
-}
 uint64_t encode(char type, double v) {
   return type == 'd' ? bits(v) : type == 'h' ? to_f16(v) : bits(static_cast<float>(v));
-}
-double decode(char type, uint64_t b) {
-  return type == 'd' ? f64(b) : type == 'h' ? f16(b) : static_cast<double>(f32(b));
 }
 
 // A nonzero exact value in the format. Tiny is what is below the smallest normal number after

@@ -10,6 +10,19 @@
 
 namespace gfxgraph::emulator::spec {
 
+// Of a type as in Spec::types.
+struct Layout {
+  int precision, smallest, largest;  // exponents of 2: of the smallest normal, above the largest
+};
+inline Layout layout_of(char type) {
+  if (type == 'd') return {53, -1022, 1024};
+  if (type == 'h') return {11, -14, 16};
+  return {24, -126, 128};
+}
+inline double decode(char type, uint64_t b) {
+  return type == 'd' ? f64(b) : type == 'h' ? f16(b) : static_cast<double>(f32(b));
+}
+
 struct Mode {
   uint32_t bits = 0x3f0;
   // `type` as in Spec::types: the single fields rule f and F, the double ones d and h.

@@ -2,6 +2,7 @@
 // what the tests of scalar and memory rows stand on.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,6 +15,8 @@
 #include "emulator/memory/memory_map.h"
 
 namespace gfxgraph::emulator::testing {
+
+inline uint32_t bits(float f) { return std::bit_cast<uint32_t>(f); }
 
 inline constexpr uint64_t kRowMemoryBytes = 16384;
 inline constexpr uint32_t kRowLdsBytes = 4096;

@@ -16,25 +16,25 @@ using testing::row_backends;
 using testing::RowHost;
 using Random = std::mt19937_64;
 
-struct Row {
+struct ScalarRow {
   std::string encoding, mnemonic;
   uint32_t opcode;
 };
-const std::vector<Row>& rows() {
-  static const std::vector<Row> table = {
+const std::vector<ScalarRow>& scalar_rows() {
+  static const std::vector<ScalarRow> table = {
 #define X(encoding, opcode, mnemonic, ...) {#encoding, #mnemonic, opcode},
 #include "emulator/table/gfx1030.inc"
 #undef X
   };
   return table;
 }
-bool is_scalar(const Row& row) { return row.encoding[0] == 'S' && row.encoding[1] == 'O'; }
+bool is_scalar(const ScalarRow& row) { return row.encoding[0] == 'S' && row.encoding[1] == 'O'; }
 
 constexpr unsigned kM0 = 124, kNull = 125, kExec = 126, kLiteral = 255;
 
-class Case {
+class ScalarCase {
  public:
-  Case(Random& random, const Row& row, const ScalarSpec& spec)
+  ScalarCase(Random& random, const ScalarRow& row, const ScalarSpec& spec)
       : random_(random), row_(row), spec_(spec) {
     for (unsigned n = 0; n < 108; ++n) before[n] = value();
     before[kM0] = value();
@@ -138,14 +138,14 @@ class Case {
   }
 
   Random& random_;
-  const Row& row_;
+  const ScalarRow& row_;
   const ScalarSpec& spec_;
   unsigned src_[2] = {0, 0};
   unsigned dst_ = 0;
   uint32_t immediate_ = 0, literal_ = 0;
 };
 
-std::string run(RowHost& host, const Backend& backend, const Case& c) {
+std::string run(RowHost& host, const Backend& backend, const ScalarCase& c) {
   Wave& w = host.wave();
   std::memcpy(w.sgpr, c.before, sizeof(c.before));
   w.set_exec(c.before[kExec]);
@@ -166,13 +166,13 @@ TEST(ScalarRow, EveryAluRow) {
   uint64_t seed = 1;
   unsigned failed = 0;
   size_t tested = 0;
-  for (const Row& row : rows()) {
+  for (const ScalarRow& row : scalar_rows()) {
     const auto spec = scalar_specs().find(row.mnemonic);
     if (!is_scalar(row) || spec == scalar_specs().end()) continue;
     ++tested;
     Random random(seed++);
     for (unsigned round = 0; round < 600; ++round) {
-      const Case c(random, row, spec->second);
+      const ScalarCase c(random, row, spec->second);
       std::string wrong;
       for (const Backend* backend : row_backends()) {
         wrong = run(host, *backend, c);
@@ -194,7 +194,7 @@ TEST(ScalarRow, EveryAluRow) {
 TEST(ScalarRow, HintsChangeNothing) {
   RowHost host;
   Wave& w = host.wave();
-  for (const Row& row : rows()) {
+  for (const ScalarRow& row : scalar_rows()) {
     const auto hint = scalar_hints().find(row.mnemonic);
     if (!is_scalar(row) || hint == scalar_hints().end()) continue;
     for (unsigned n = 0; n < 128; ++n) w.sgpr[n] = n * 0x01010101u;
@@ -214,7 +214,7 @@ TEST(ScalarRow, HintsChangeNothing) {
 // A row that runs has a test by name.
 TEST(ScalarRow, EveryRowThatRunsIsTested) {
   RowHost host;
-  for (const Row& row : rows()) {
+  for (const ScalarRow& row : scalar_rows()) {
     if (!is_scalar(row) || how_scalar_tested(row.mnemonic) != nullptr) continue;
     const uint32_t base = row.encoding == "SOP1"   ? 0xbe800000u | 4u << 16 | row.opcode << 8
                           : row.encoding == "SOP2" ? 0x80000000u | row.opcode << 23 | 4u << 16

@@ -36,7 +36,7 @@ double extreme(uint64_t a, uint64_t b, bool smallest) {
   return (x < y) == smallest ? x : y;
 }
 
-void halves(Specs& s) {
+void packed_halves(Specs& s) {
   using U = uint64_t;
   for (const char* name : {"v_pk_fma_f16", "v_pk_fmac_f16"})
     pair(s, name, name[8] == 'c' ? "p=ppp" : "p~=ppp",
@@ -98,7 +98,7 @@ void integer_dot(Specs& s, const std::string& name, const std::string& types) {
 }  // namespace
 
 void add_packed_specs(Specs& s) {
-  halves(s);
+  packed_halves(s);
   const auto dot2 = [](const In& in, Out& out) {
     // Products of halves are exact in binary32.
     float r = static_cast<float>(f16(in.s[0] & 0xffff) * f16(in.s[1] & 0xffff)) + f32(in.s[2]);

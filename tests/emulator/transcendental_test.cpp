@@ -16,24 +16,12 @@
 namespace gfxgraph::emulator::spec {
 namespace {
 
-struct Layout {
-  int precision, smallest, largest;
-};
-Layout layout_of(char type) {
-  if (type == 'd') return {53, -1022, 1024};
-  if (type == 'h') return {11, -14, 16};
-  return {24, -126, 128};
-}
-double decode(char type, uint64_t b) {
-  return type == 'd' ? f64(b) : type == 'h' ? f16(b) : static_cast<double>(f32(b));
-}
-
-class Real {
+class WideReal {
  public:
-  Real() { mpfr_init2(v_, 400); }
-  Real(const Real&) = delete;
-  Real& operator=(const Real&) = delete;
-  ~Real() { mpfr_clear(v_); }
+  WideReal() { mpfr_init2(v_, 400); }
+  WideReal(const WideReal&) = delete;
+  WideReal& operator=(const WideReal&) = delete;
+  ~WideReal() { mpfr_clear(v_); }
   operator mpfr_ptr() { return v_; }
 
  private:
@@ -41,7 +29,7 @@ class Real {
 };
 
 void exact(const std::string& function, double x, mpfr_ptr r) {
-  Real v;
+  WideReal v;
   mpfr_set_d(v, x, MPFR_RNDN);
   if (function == "rcp" || function == "rcp_iflag")
     mpfr_ui_div(r, 1, v, MPFR_RNDN);
@@ -65,7 +53,7 @@ double error_of(const std::string& function, char type, double x, double got, bo
   const Layout l = layout_of(type);
   const double smallest = std::ldexp(1.0, l.smallest);
   if (flushes && std::fabs(x) < smallest) x = std::copysign(0.0, x);
-  Real value;
+  WideReal value;
   const mpfr_ptr r = value;
   exact(function, x, r);
   if (mpfr_nan_p(r) || std::isnan(got)) return mpfr_nan_p(r) && std::isnan(got) ? 0 : INFINITY;

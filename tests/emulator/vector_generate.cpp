@@ -98,11 +98,6 @@ uint64_t random_value(Random& r, char type) {
   }
 }
 
-bool accumulates(const string& m) {
-  return m.starts_with("v_fmac_") || m.starts_with("v_pk_fmac_") || m.starts_with("v_dot2c_") ||
-         m.starts_with("v_dot4c_");
-}
-
 unsigned random_vgpr(Random& r) { return 256 + below(r, 20); }
 unsigned random_scalar(Random& r, bool literal_allowed) {
   switch (below(r, literal_allowed ? 4 : 3)) {

@@ -10,10 +10,6 @@ using std::string;
 bool starts(const string& text, std::string_view part) {
   return text.compare(0, part.size(), part) == 0;
 }
-bool accumulates(const string& m) {
-  return starts(m, "v_fmac_") || starts(m, "v_pk_fmac_") || starts(m, "v_dot2c_") ||
-         starts(m, "v_dot4c_");
-}
 bool is_float(char t) { return t == 'f' || t == 'd' || t == 'h' || t == 'b' || t == 'F'; }
 bool is_wide(char t) { return t == 'd' || t == 'q'; }
 bool is_half(char t) { return t == 'h' || t == 'w'; }
@@ -243,6 +239,11 @@ void set_bits(const Instance& i, uint32_t mask, State& s) {
 }
 
 }  // namespace
+
+bool accumulates(const string& m) {
+  return starts(m, "v_fmac_") || starts(m, "v_pk_fmac_") || starts(m, "v_dot2c_") ||
+         starts(m, "v_dot4c_");
+}
 
 unsigned Instance::sources() const {
   const size_t at = spec->types.find('=') + 1;

@@ -67,6 +67,8 @@ using Random = std::mt19937_64;
 // A random instruction of this row in that form, and a state with values that matter to it.
 Instance random_instance(Random& random, const TableRow& row, const Spec& spec, Extra extra);
 void random_state(Random& random, const Instance& instance, State& state);
+// The destination is a source, too.
+bool accumulates(const std::string& mnemonic);
 
 // What the comparison needs to know about a result that need not match bit by bit.
 struct Freedom {

@@ -12,7 +12,7 @@ ToolSet with_init() {
   return tools;
 }
 
-constexpr uint64_t kBytes = 4096;
+constexpr uint64_t kInitBytes = 4096;
 
 enum class Writes { kCopy, kMemset, kKernel, kDeviceCopy };
 constexpr std::pair<const char*, Writes> kWrites[] = {
@@ -43,8 +43,8 @@ Fault buffer(FindingClass expected, const std::string& kernel, uint32_t block, W
              const char* name, bool copied_out = false) {
   return {expected, kernel + ", " + name, kernel,
           [=](TraceBuilder& t, const std::string& launched) {
-            const auto to = t.buffer(kBytes);
-            const auto from = t.unwritten_buffer(kBytes);
+            const auto to = t.buffer(kInitBytes);
+            const auto from = t.unwritten_buffer(kInitBytes);
             if (launched.ends_with("_safe")) write(t, from, how);
             t.launch(launched, 2, block, {to, from});
             if (copied_out) t.copy_out(to);
@@ -81,7 +81,7 @@ TEST(InitTruth, BuffersWrittenInPart) {
                           uint64_t bytes) {
     return Fault{expected, kernel, kernel,
                  [=](TraceBuilder& t, const std::string& launched) {
-                   const auto to = t.buffer(kBytes);
+                   const auto to = t.buffer(kInitBytes);
                    const auto from = t.unwritten_buffer(bytes);
                    const bool safe = launched.ends_with("_safe");
                    const std::vector<uint32_t> ones(bytes / (safe ? 4 : 8), 1);
@@ -114,8 +114,8 @@ TEST(InitTruth, LdsAndRegisters) {
   const auto local = [](FindingClass expected, const std::string& kernel) {
     return Fault{expected, kernel, kernel,
                  [](TraceBuilder& t, const std::string& launched) {
-                   const auto to = t.buffer(kBytes);
-                   t.launch(launched, 2, 64, {to, t.buffer(kBytes)});
+                   const auto to = t.buffer(kInitBytes);
+                   t.launch(launched, 2, 64, {to, t.buffer(kInitBytes)});
                  },
                  "unwritten.bundle"};
   };
@@ -138,7 +138,7 @@ TEST(InitTruth, CopiesToTheHost) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   for (const bool written : {false, true}) {
     TraceBuilder trace("unwritten.bundle");
-    const auto data = trace.unwritten_buffer(kBytes);
+    const auto data = trace.unwritten_buffer(kInitBytes);
     if (written) write(trace, data, Writes::kMemset);
     trace.copy_out(data);
     const Report report = check(trace);
@@ -153,7 +153,7 @@ TEST(InitTruth, PaddingIsNoFault) {
   const auto made = trace.unwritten_buffer(64 * 16);
   const auto copied = trace.unwritten_buffer(64 * 16);
   const auto halves = trace.unwritten_buffer(128);
-  const auto to = trace.buffer(kBytes);
+  const auto to = trace.buffer(kInitBytes);
   trace.launch("make_padded", 1, 64, {made, 7});
   trace.launch("copy_padded", 1, 64, {copied, made});
   trace.launch("use_padded", 1, 64, {to, copied});

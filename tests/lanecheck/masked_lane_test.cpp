@@ -10,13 +10,13 @@ namespace gfxgraph::lanecheck {
 namespace {
 
 constexpr int kCount = 1010;  // 14 lanes of the last wave are masked
-constexpr uint64_t kBytes = kCount * 4;
+constexpr uint64_t kMaskedBytes = kCount * 4;
 
-Report run_three(const std::string& kernel, MaskedLaneMode mode, uint64_t mapped = kBytes) {
+Report run_three(const std::string& kernel, MaskedLaneMode mode, uint64_t mapped = kMaskedBytes) {
   TraceBuilder trace;
-  const auto a = trace.buffer(kBytes, mapped);
-  const auto b = trace.buffer(kBytes, mapped);
-  const auto c = trace.buffer(kBytes, mapped);
+  const auto a = trace.buffer(kMaskedBytes, mapped);
+  const auto b = trace.buffer(kMaskedBytes, mapped);
+  const auto c = trace.buffer(kMaskedBytes, mapped);
   trace.launch(kernel, 16, 64, {a, b, c, kCount});
   return trace.check(mode);
 }
@@ -54,8 +54,8 @@ TEST(MaskedLanes, LateGuardIsNamedAtAllThreeAccesses) {
     EXPECT_EQ(finding.address_class, "unmapped");
     ASSERT_TRUE(finding.nearest);
     EXPECT_EQ(finding.nearest->distance_bytes, 0);
-    EXPECT_EQ(finding.nearest->size_bytes, kBytes);
-    EXPECT_EQ(finding.address, finding.nearest->address + kBytes);
+    EXPECT_EQ(finding.nearest->size_bytes, kMaskedBytes);
+    EXPECT_EQ(finding.address, finding.nearest->address + kMaskedBytes);
     ASSERT_TRUE(finding.source);
     EXPECT_THAT(finding.source->file, testing::EndsWith("guards.hip"));
     EXPECT_THAT(finding.source->function, testing::HasSubstr("late_guard"));
@@ -125,9 +125,9 @@ TEST(MaskedLanes, LanesThatWereNeverLaunchedDoNotCount) {
 TEST(MaskedLanes, LaunchesOfOneSiteAreOneFinding) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   TraceBuilder trace;
-  const auto a = trace.buffer(kBytes, kBytes);
-  const auto b = trace.buffer(kBytes, kBytes);
-  const auto c = trace.buffer(kBytes, kBytes);
+  const auto a = trace.buffer(kMaskedBytes, kMaskedBytes);
+  const auto b = trace.buffer(kMaskedBytes, kMaskedBytes);
+  const auto c = trace.buffer(kMaskedBytes, kMaskedBytes);
   trace.launch("plain_guard", 16, 64, {a, b, c, kCount});
   for (int i = 0; i < 3; ++i) trace.launch("late_guard", 16, 64, {a, b, c, kCount});
   const Report report = trace.check();

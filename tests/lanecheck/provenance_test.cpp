@@ -91,7 +91,8 @@ TEST(Provenance, AResultOfOnePointerIsNotClaimedToBeData) {
 
 // What lies outside of all allocations is remembered, until one begins there.
 TEST(Provenance, RemembersWhatIsNotRecorded) {
-  constexpr uint64_t kFirst = 0x7f0000000000, kSecond = kFirst + 0x10000, kBytes = 0x1000;
+  constexpr uint64_t kFirstBuffer = 0x7f0000000000, kSecondBuffer = kFirstBuffer + 0x10000,
+                     kBytes = 0x1000;
   const auto allocation = [](format::AllocationId id, uint64_t address) {
     format::AllocationBegin begin;
     begin.id = id;
@@ -108,24 +109,24 @@ TEST(Provenance, RemembersWhatIsNotRecorded) {
     return report.untraced_instructions;
   };
   provenance.next_event(1);
-  provenance.apply(allocation(1, kFirst));
-  EXPECT_EQ(untraced(kSecond - 8, 1), 0U);
-  EXPECT_TRUE(provenance.is_not_recorded(kSecond - 8));
-  EXPECT_TRUE(provenance.is_not_recorded(kSecond + kBytes));
-  EXPECT_FALSE(provenance.is_not_recorded(kFirst));
+  provenance.apply(allocation(1, kFirstBuffer));
+  EXPECT_EQ(untraced(kSecondBuffer - 8, 1), 0U);
+  EXPECT_TRUE(provenance.is_not_recorded(kSecondBuffer - 8));
+  EXPECT_TRUE(provenance.is_not_recorded(kSecondBuffer + kBytes));
+  EXPECT_FALSE(provenance.is_not_recorded(kFirstBuffer));
   provenance.next_event(2);
-  provenance.apply(allocation(2, kSecond));
-  EXPECT_FALSE(provenance.is_not_recorded(kSecond));
-  EXPECT_EQ(untraced(kSecond + 8, 2), 1U);
-  EXPECT_EQ(untraced(kSecond - 8, 3), 1U);
-  EXPECT_FALSE(provenance.is_not_recorded(kSecond));
-  EXPECT_EQ(untraced(kFirst + kBytes - 1, 4), 2U);
+  provenance.apply(allocation(2, kSecondBuffer));
+  EXPECT_FALSE(provenance.is_not_recorded(kSecondBuffer));
+  EXPECT_EQ(untraced(kSecondBuffer + 8, 2), 1U);
+  EXPECT_EQ(untraced(kSecondBuffer - 8, 3), 1U);
+  EXPECT_FALSE(provenance.is_not_recorded(kSecondBuffer));
+  EXPECT_EQ(untraced(kFirstBuffer + kBytes - 1, 4), 2U);
   provenance.next_event(3);
   format::AllocationEnd end;
   end.id = 2;
   provenance.apply(end);
-  EXPECT_EQ(untraced(kSecond + 8, 5), 2U);
-  EXPECT_TRUE(provenance.is_not_recorded(kSecond + 8));
+  EXPECT_EQ(untraced(kSecondBuffer + 8, 5), 2U);
+  EXPECT_TRUE(provenance.is_not_recorded(kSecondBuffer + 8));
 }
 
 }  // namespace

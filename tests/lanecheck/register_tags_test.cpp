@@ -30,15 +30,16 @@ class Model {
   std::array<Row, kScalars + kVectors> rows_ = {};
 };
 
-struct Params {
+struct LaunchedLanes {
   const char* name;
   uint32_t launched;
 };
 
-class RegisterTagsTest : public ::testing::TestWithParam<Params> {};
+class RegisterTagsTest : public ::testing::TestWithParam<LaunchedLanes> {};
 INSTANTIATE_TEST_SUITE_P(Waves, RegisterTagsTest,
-                         ::testing::Values(Params{"Whole", ~0U}, Params{"Partial", 0x1fff},
-                                           Params{"OneLane", 1}),
+                         ::testing::Values(LaunchedLanes{"Whole", ~0U},
+                                           LaunchedLanes{"Partial", 0x1fff},
+                                           LaunchedLanes{"OneLane", 1}),
                          [](const auto& of) { return of.param.name; });
 
 TEST_P(RegisterTagsTest, HoldWhatATableOfAllLanesHolds) {

@@ -10,8 +10,8 @@ namespace {
 
 using Order = std::function<void(TraceBuilder&)>;
 
-constexpr uint64_t kBytes = 16 * 1024;
-constexpr uint32_t kItems = 128;  // each kernel's; one dword each
+constexpr uint64_t kTransferBytes = 16 * 1024;
+constexpr uint32_t kTransferItems = 128;  // each kernel's; one dword each
 
 ToolSet with_races() {
   ToolSet tools = kDefaultTools;
@@ -46,7 +46,7 @@ using Work = std::function<format::Action(TraceBuilder&, const Buffer& shared, c
 
 format::Copy copy_on(format::StreamId stream) {
   format::Copy copy;
-  copy.width_bytes = kBytes;
+  copy.width_bytes = kTransferBytes;
   copy.asynchronous = true;
   copy.stream = stream;
   return copy;
@@ -55,14 +55,14 @@ format::Action copy_in(TraceBuilder& t, const Buffer& shared, const Buffer&,
                        format::StreamId stream, const std::string&) {
   format::Copy copy = copy_on(stream);
   copy.destination.allocation = shared.id;
-  copy.host_source = t.content(std::vector<uint32_t>(kBytes / 4, 7));
+  copy.host_source = t.content(std::vector<uint32_t>(kTransferBytes / 4, 7));
   return copy;
 }
 format::Action copy_out(TraceBuilder&, const Buffer& shared, const Buffer&, format::StreamId stream,
                         const std::string&) {
   format::Copy copy = copy_on(stream);
   copy.source.allocation = shared.id;
-  copy.host_result.size_bytes = kBytes;
+  copy.host_result.size_bytes = kTransferBytes;
   copy.host_result.stored = false;
   return copy;
 }
@@ -88,14 +88,14 @@ format::Action clear(TraceBuilder&, const Buffer& shared, const Buffer&, format:
   format::Memset memset;
   memset.allocation = shared.id;
   memset.element_bytes = 4;
-  memset.width_elements = kBytes / 4;
+  memset.width_elements = kTransferBytes / 4;
   memset.asynchronous = true;
   memset.stream = stream;
   return memset;
 }
 format::Action reads(TraceBuilder& t, const Buffer& shared, const Buffer& other,
                      format::StreamId stream, const std::string& kernel) {
-  format::Launch launch = t.make_launch(kernel, 2, kItems / 2, {other, shared});
+  format::Launch launch = t.make_launch(kernel, 2, kTransferItems / 2, {other, shared});
   launch.stream = stream;
   return launch;
 }
@@ -110,8 +110,8 @@ Fault unordered(const std::string& name, const Work& first, const Work& second, 
           [=](TraceBuilder& t, const std::string& launched) {
             two_streams(t);
             t.set_kind(kind);
-            const auto shared = t.buffer(kBytes);
-            const auto other = t.buffer(kBytes);
+            const auto shared = t.buffer(kTransferBytes);
+            const auto other = t.buffer(kTransferBytes);
             t.add(first(t, shared, other, 1, launched));
             const bool safe = launched.ends_with("_safe");
             if (safe && order) order(t);
@@ -160,7 +160,7 @@ TEST(TransferTruth, TwoCopies) {
   for (const bool same : {false, true}) {
     TraceBuilder t("races.bundle");
     two_streams(t);
-    const auto shared = t.buffer(kBytes);
+    const auto shared = t.buffer(kTransferBytes);
     t.add(clear(t, shared, shared, 1, ""));
     t.add(copy_in(t, shared, shared, same ? 1 : 2, ""));
     const Report report = check_races(t);
@@ -177,8 +177,8 @@ TEST(TransferTruth, WhatIsRight) {
   {
     TraceBuilder t("races.bundle");
     two_streams(t);
-    const auto shared = t.buffer(kBytes);
-    const auto other = t.buffer(kBytes);
+    const auto shared = t.buffer(kTransferBytes);
+    const auto other = t.buffer(kTransferBytes);
     t.add(reads(t, shared, other, 1, "add_to"));
     t.add(copy_out(t, shared, other, 2, ""));
     const Report report = check_races(t);
@@ -187,7 +187,7 @@ TEST(TransferTruth, WhatIsRight) {
   for (const uint64_t from : {1U, 2U}) {
     TraceBuilder t("races.bundle");
     two_streams(t);
-    const auto shared = t.buffer(kBytes);
+    const auto shared = t.buffer(kTransferBytes);
     for (const format::StreamId stream : {1U, 2U}) {
       format::Memset memset;
       memset.allocation = shared.id;
@@ -209,12 +209,12 @@ TEST(TransferTruth, MemoryThatIsGivenAgain) {
     TraceBuilder t("races.bundle");
     two_streams(t);
     t.set_kind(format::AllocationKind::kStreamOrdered);
-    const auto first = t.buffer(kBytes);
-    const auto one = t.buffer(kBytes);
-    const auto two = t.buffer(kBytes);
+    const auto first = t.buffer(kTransferBytes);
+    const auto one = t.buffer(kTransferBytes);
+    const auto two = t.buffer(kTransferBytes);
     t.add(writes(t, first, one, 1, "add_to"));
     t.free(first);
-    const auto again = t.buffer_behind(Buffer{0, first.address - 4096, 4096}, kBytes);
+    const auto again = t.buffer_behind(Buffer{0, first.address - 4096, 4096}, kTransferBytes);
     t.add(copies ? copy_in(t, again, again, 2, "") : writes(t, again, two, 2, "add_to"));
     const Report report = check_races(t);
     EXPECT_TRUE(report.findings.empty()) << render_text(report, "t");
@@ -248,12 +248,12 @@ Fault host_write(const std::string& name, Doubt doubt, format::AllocationKind ki
   return {FindingClass::kR8, name, "add_to",
           [=](TraceBuilder& t, const std::string& launched) {
             two_streams(t);
-            const auto own = t.buffer(kBytes);
+            const auto own = t.buffer(kTransferBytes);
             t.set_kind(kind);
-            const auto shared = t.buffer(kBytes);
+            const auto shared = t.buffer(kTransferBytes);
             const auto launch = [&](const std::string& kernel) {
               format::Launch one =
-                  given(t.make_launch(kernel, 2, kItems / 2, {own, shared}), shared);
+                  given(t.make_launch(kernel, 2, kTransferItems / 2, {own, shared}), shared);
               one.stream = 1;
               t.add(one);
             };
@@ -288,8 +288,9 @@ TEST(TransferTruth, WhatTheKernelMayHaveWritten) {
     TraceBuilder t("races.bundle");
     two_streams(t);
     t.set_kind(format::AllocationKind::kHostPinned);
-    const auto shared = t.buffer(kBytes);
-    format::Launch launch = given(t.make_launch("fill", 2, kItems / 2, {shared, 3}), shared);
+    const auto shared = t.buffer(kTransferBytes);
+    format::Launch launch =
+        given(t.make_launch("fill", 2, kTransferItems / 2, {shared, 3}), shared);
     launch.stream = 1;
     t.add(launch);
     host_waits(t);
@@ -306,8 +307,9 @@ TEST(TransferTruth, HostOverwritesResults) {
     TraceBuilder t("races.bundle");
     two_streams(t);
     t.set_kind(format::AllocationKind::kHostPinned);
-    const auto shared = t.buffer(kBytes);
-    format::Launch launch = given(t.make_launch("fill", 2, kItems / 2, {shared, 3}), shared);
+    const auto shared = t.buffer(kTransferBytes);
+    format::Launch launch =
+        given(t.make_launch("fill", 2, kTransferItems / 2, {shared, 3}), shared);
     launch.stream = 1;
     t.add(launch);
     if (waits) host_waits(t);
@@ -324,11 +326,12 @@ TEST(TransferTruth, HalvesInTurn) {
   for (const bool learns : {false, true}) {
     TraceBuilder t("races.bundle");
     two_streams(t);
-    const auto own = t.buffer(kBytes);
+    const auto own = t.buffer(kTransferBytes);
     t.set_kind(format::AllocationKind::kHostPinned);
-    const auto shared = t.buffer(kBytes);
+    const auto shared = t.buffer(kTransferBytes);
     const auto launch = [&](uint64_t offset) {
-      format::Launch one = t.make_launch("add_to", 2, kItems / 2, {own, shared.address + offset});
+      format::Launch one =
+          t.make_launch("add_to", 2, kTransferItems / 2, {own, shared.address + offset});
       one.relocations.push_back(
           {8, shared.id, static_cast<int64_t>(offset), format::RelocationSource::kTyped});
       one.stream = 1;
@@ -337,7 +340,7 @@ TEST(TransferTruth, HalvesInTurn) {
     launch(0);
     t.add(format::EventRecord{.event = 1, .stream = 1});
     host_writes(t, shared, 40, 4711, true);
-    launch(kBytes / 2);
+    launch(kTransferBytes / 2);
     if (learns)
       t.add(format::Synchronize{.kind = format::SynchronizeKind::kEvent, .object = 1, .call = ""});
     device_waits(t);
@@ -351,9 +354,9 @@ TEST(TransferTruth, KernelsThatTellTheHost) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   TraceBuilder t("races.bundle");
   two_streams(t);
-  const auto data = t.buffer(kBytes);
+  const auto data = t.buffer(kTransferBytes);
   t.set_kind(format::AllocationKind::kHostPinned);
-  const auto counter = t.buffer(kBytes);
+  const auto counter = t.buffer(kTransferBytes);
   const auto launch = [&] {
     t.add(given(t.make_launch("last_block_sum_safe", 2, 64, {data, counter}), counter));
   };
@@ -369,10 +372,10 @@ TEST(TransferTruth, LaunchesAroundAHostWrite) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   TraceBuilder t("races.bundle");
   two_streams(t);
-  const auto shared = t.buffer(kBytes);
-  const auto own = t.buffer(kBytes);
+  const auto shared = t.buffer(kTransferBytes);
+  const auto own = t.buffer(kTransferBytes);
   t.set_kind(format::AllocationKind::kHostPinned);
-  const auto pinned = t.buffer(kBytes);
+  const auto pinned = t.buffer(kTransferBytes);
   t.add(writes(t, shared, own, 1, "add_to"));
   host_writes(t, pinned, 0, 5, false);
   t.add(reads(t, shared, own, 2, "add_to"));

@@ -17,8 +17,8 @@ void check_with_and_without_init(const std::vector<Fault>& faults) {
 
 // ---- memcheck ----
 
-constexpr int kItems = 50;
-constexpr uint64_t kBytes = kItems * 4;
+constexpr int kTruthItems = 50;
+constexpr uint64_t kTruthBytes = kTruthItems * 4;
 constexpr uint64_t kPage = 4096;
 
 struct Kind {
@@ -45,20 +45,20 @@ std::vector<Fault> faults_of(const Kind& kind) {
   };
   const auto store = [](uint64_t mapped) {
     return [mapped](TraceBuilder& t, const std::string& kernel) {
-      t.launch(kernel, 2, 32, {t.buffer(kBytes, mapped), kItems});
+      t.launch(kernel, 2, 32, {t.buffer(kTruthBytes, mapped), kTruthItems});
     };
   };
   const auto load = [](uint64_t mapped) {
     return [mapped](TraceBuilder& t, const std::string& kernel) {
       const auto to = t.buffer(64 * 4);
-      t.launch(kernel, 2, 32, {to, t.buffer(kBytes, mapped), kItems});
+      t.launch(kernel, 2, 32, {to, t.buffer(kTruthBytes, mapped), kTruthItems});
     };
   };
   add(FindingClass::kE2, "store past the end, in the page", "store_items", store(0));
   add(FindingClass::kE2, "store past the end, in the next page", "store_items", store(2 * kPage));
-  add(FindingClass::kE1, "store past the page", "store_items", store(kBytes));
+  add(FindingClass::kE1, "store past the page", "store_items", store(kTruthBytes));
   add(FindingClass::kE2, "load past the end, in the page", "load_items", load(0));
-  add(FindingClass::kE1, "load past the page", "load_items", load(kBytes));
+  add(FindingClass::kE1, "load past the page", "load_items", load(kTruthBytes));
   add(FindingClass::kE2, "wide load over the end", "load_wide",
       [](TraceBuilder& t, const std::string& kernel) {
         const auto to = t.buffer(32 * 4);
@@ -76,25 +76,25 @@ std::vector<Fault> faults_of(const Kind& kind) {
     add(FindingClass::kE2, std::string(kernel) + " past the end", kernel,
         [](TraceBuilder& t, const std::string& launched) {
           const auto to = t.buffer(32 * 4);
-          t.launch(launched, 1, 32, {to, t.buffer(kBytes), 20, kItems});
+          t.launch(launched, 1, 32, {to, t.buffer(kTruthBytes), 20, kTruthItems});
         });
   }
   add(FindingClass::kE6, "row of lanes into a neighbour", "load_items",
       [](TraceBuilder& t, const std::string& kernel) {
         const auto to = t.buffer(64 * 4);
-        const auto from = t.buffer(kBytes);
+        const auto from = t.buffer(kTruthBytes);
         t.buffer_behind(from, kPage);
-        t.launch(kernel, 2, 32, {to, from, kItems});
+        t.launch(kernel, 2, 32, {to, from, kTruthItems});
       });
   add(FindingClass::kE2, "scalar load past the end", "load_uniform",
       [](TraceBuilder& t, const std::string& kernel) {
         const auto to = t.buffer(32 * 4);
-        t.launch(kernel, 1, 32, {to, t.buffer(kBytes), kItems, kItems});
+        t.launch(kernel, 1, 32, {to, t.buffer(kTruthBytes), kTruthItems, kTruthItems});
       });
   add(FindingClass::kE3, "scalar load far past the end", "load_uniform",
       [](TraceBuilder& t, const std::string& kernel) {
         const auto to = t.buffer(32 * 4);
-        t.launch(kernel, 1, 32, {to, t.buffer(kBytes), 5000, kItems});
+        t.launch(kernel, 1, 32, {to, t.buffer(kTruthBytes), 5000, kTruthItems});
       });
   return faults;
 }

@@ -5,33 +5,13 @@
 
 #include <cstring>
 
+#include "tests/recorder/argument_kinds.h"
+
 namespace gfxgraph::recorder {
 namespace {
 
 using format::Argument;
 using format::ArgumentKind;
-
-constexpr uint64_t kBase = 0x7f0000001000;
-
-// pointer at 0, int at 8, struct of 24 bytes at 16, 8-byte scalar at 40, two ints at 48 and 52, LDS
-// pointer at 56, hidden at 64.
-format::Kernel kernel() {
-  format::Kernel made;
-  made.name = "k";
-  made.explicit_size_bytes = 60;
-  made.kernarg_size_bytes = 72;
-  made.arguments = {
-      {"p", "global_buffer", ArgumentKind::kGlobalBuffer, 0, 8},
-      {"n", "by_value", ArgumentKind::kByValue, 8, 4},
-      {"s", "by_value", ArgumentKind::kByValue, 16, 24},
-      {"x", "by_value", ArgumentKind::kByValue, 40, 8},
-      {"low", "by_value", ArgumentKind::kByValue, 48, 4},
-      {"high", "by_value", ArgumentKind::kByValue, 52, 4},
-      {"lds", "dynamic_shared_pointer", ArgumentKind::kDynamicSharedPointer, 56, 4},
-      {"", "hidden_global_offset_x", ArgumentKind::kHidden, 64, 8},
-  };
-  return made;
-}
 
 TEST(Arguments, ParamsArePlacedByLayoutAndPaddingIsZero) {
   uint64_t pointer = kBase;
@@ -42,7 +22,7 @@ TEST(Arguments, ParamsArePlacedByLayoutAndPaddingIsZero) {
   int32_t high = 6;
   uint32_t lds = 64;
   void* params[] = {&pointer, &n, structure, &x, &low, &high, &lds};
-  const std::vector<uint8_t> kernarg = kernarg_from_params(kernel(), params);
+  const std::vector<uint8_t> kernarg = kernarg_from_params(kernel_of_all_kinds(), params);
   ASSERT_EQ(kernarg.size(), 60u);
   uint64_t word = 0;
   std::memcpy(&word, &kernarg[8], 8);
@@ -51,7 +31,7 @@ TEST(Arguments, ParamsArePlacedByLayoutAndPaddingIsZero) {
   EXPECT_EQ(word, 3u);
   std::memcpy(&word, &kernarg[48], 8);
   EXPECT_EQ(word, 0x600000005u);
-  EXPECT_EQ(kernarg_from_params(kernel(), nullptr), std::vector<uint8_t>(60));
+  EXPECT_EQ(kernarg_from_params(kernel_of_all_kinds(), nullptr), std::vector<uint8_t>(60));
 }
 
 TEST(Arguments, ExtraIsReadKeyByKey) {
@@ -63,12 +43,12 @@ TEST(Arguments, ExtraIsReadKeyByKey) {
   void* usual[] = {pointer_key, buffer.data(), size_key, &size, end_key};
   void* turned[] = {size_key, &size, pointer_key, buffer.data(), end_key};
   void* null_end[] = {pointer_key, buffer.data(), size_key, &size, nullptr};
-  const auto first = kernarg_from_extra(kernel(), usual);
+  const auto first = kernarg_from_extra(kernel_of_all_kinds(), usual);
   ASSERT_TRUE(first);
   EXPECT_EQ((*first)[8], 0xee);
   EXPECT_EQ((*first)[12], 0) << "padding is not an argument";
-  EXPECT_EQ(*kernarg_from_extra(kernel(), turned), *first);
-  EXPECT_EQ(*kernarg_from_extra(kernel(), null_end), *first);
+  EXPECT_EQ(*kernarg_from_extra(kernel_of_all_kinds(), turned), *first);
+  EXPECT_EQ(*kernarg_from_extra(kernel_of_all_kinds(), null_end), *first);
 }
 
 TEST(Arguments, ShortExtraLeavesTheRestZero) {
@@ -76,7 +56,7 @@ TEST(Arguments, ShortExtraLeavesTheRestZero) {
   size_t size = buffer.size();
   void* extra[] = {reinterpret_cast<void*>(1), buffer.data(), reinterpret_cast<void*>(2), &size,
                    reinterpret_cast<void*>(3)};
-  const auto kernarg = kernarg_from_extra(kernel(), extra);
+  const auto kernarg = kernarg_from_extra(kernel_of_all_kinds(), extra);
   ASSERT_TRUE(kernarg);
   EXPECT_EQ((*kernarg)[9], 0xee);
   EXPECT_EQ((*kernarg)[10], 0);
@@ -85,9 +65,11 @@ TEST(Arguments, ShortExtraLeavesTheRestZero) {
 
 TEST(Arguments, ExtraWithUnknownKeyOrWithoutEndIsRefused) {
   void* unknown[] = {reinterpret_cast<void*>(9), nullptr, reinterpret_cast<void*>(3)};
-  EXPECT_EQ(kernarg_from_extra(kernel(), unknown).error().status, Status::kUnsupported);
+  EXPECT_EQ(kernarg_from_extra(kernel_of_all_kinds(), unknown).error().status,
+            Status::kUnsupported);
   std::vector<void*> endless(64, reinterpret_cast<void*>(1));
-  EXPECT_EQ(kernarg_from_extra(kernel(), endless.data()).error().status, Status::kInvalidArgument);
+  EXPECT_EQ(kernarg_from_extra(kernel_of_all_kinds(), endless.data()).error().status,
+            Status::kInvalidArgument);
 }
 
 TEST(Arguments, ExtraWithoutMetadataKeepsEverything) {
@@ -100,14 +82,15 @@ TEST(Arguments, ExtraWithoutMetadataKeepsEverything) {
 }
 
 TEST(Arguments, PlacesAreNamed) {
-  EXPECT_EQ(describe_argument(kernel(), 24), "argument 2 's' at byte 8");
-  EXPECT_EQ(describe_argument(kernel(), 12), "kernarg byte 12");
+  EXPECT_EQ(describe_argument(kernel_of_all_kinds(), 24), "argument 2 's' at byte 8");
+  EXPECT_EQ(describe_argument(kernel_of_all_kinds(), 12), "kernarg byte 12");
   EXPECT_EQ(ambiguous_bit(0), 1u);
   EXPECT_EQ(ambiguous_bit(8), 4u);
   EXPECT_EQ(ambiguous_bit(252), ambiguous_bit(4096));
-  EXPECT_EQ(describe_kernarg_offset(kernel(), 24), "argument 2 's' at byte 8 of kernel k");
-  EXPECT_EQ(describe_kernarg_offset(kernel(), 40), "argument 3 'x' of kernel k");
-  EXPECT_EQ(describe_kernarg_offset(kernel(), 12), "kernarg byte 12 of kernel k");
+  EXPECT_EQ(describe_kernarg_offset(kernel_of_all_kinds(), 24),
+            "argument 2 's' at byte 8 of kernel k");
+  EXPECT_EQ(describe_kernarg_offset(kernel_of_all_kinds(), 40), "argument 3 'x' of kernel k");
+  EXPECT_EQ(describe_kernarg_offset(kernel_of_all_kinds(), 12), "kernarg byte 12 of kernel k");
 }
 
 }  // namespace

@@ -9,11 +9,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Handle handle(uintptr_t value) { return reinterpret_cast<Handle>(value); }
+Handle node_handle(uintptr_t value) { return reinterpret_cast<Handle>(value); }
 
 TemplateNode node(uintptr_t id, std::vector<uint32_t> dependencies) {
   TemplateNode made;
-  made.handle = handle(id);
+  made.handle = node_handle(id);
   static constexpr const char* kNames[] = {"0", "1", "2", "3",  "4",  "5", "6",
                                            "7", "8", "9", "10", "11", "12"};
   made.action = RawHostFunction{kNames[id % 13]};
@@ -45,7 +45,7 @@ TEST(GraphModel, RemovedNodesLeaveNoDependency) {
   GraphTemplate graph;
   graph.nodes = {node(1, {}), node(2, {0}), node(3, {1})};
   graph.nodes[1].removed = true;
-  EXPECT_FALSE(graph.find(handle(2)));
+  EXPECT_FALSE(graph.find(node_handle(2)));
   const auto flat = flatten(graph);
   ASSERT_TRUE(flat);
   ASSERT_EQ(flat->size(), 2u);
@@ -65,7 +65,7 @@ TEST(GraphModel, ChildGraphsAreSplicedIn) {
   EXPECT_THAT((*flat)[2].dependencies, ElementsAre(0));
   EXPECT_THAT((*flat)[4].dependencies, ElementsAre(2, 3)) << "followers wait for its ends";
   EXPECT_EQ((*flat)[1].handle, nullptr);
-  EXPECT_EQ((*flat)[4].handle, handle(3));
+  EXPECT_EQ((*flat)[4].handle, node_handle(3));
 }
 
 TEST(GraphModel, EmptyChildrenPassDependenciesOn) {
@@ -79,7 +79,7 @@ TEST(GraphModel, EmptyChildrenPassDependenciesOn) {
 }
 
 // r -> m and r -> n, with the edge to n made first when `turned`.
-std::vector<FlatNode> fork(bool turned, std::initializer_list<uintptr_t> names) {
+std::vector<FlatNode> forked_graph(bool turned, std::initializer_list<uintptr_t> names) {
   GraphTemplate graph;
   for (const uintptr_t name : names) graph.nodes.push_back(node(name, {}));
   graph.connect(0, turned ? 2 : 1);
@@ -89,26 +89,26 @@ std::vector<FlatNode> fork(bool turned, std::initializer_list<uintptr_t> names) 
 
 TEST(GraphModel, UpdatesOfGraphsMadeAlikeArePairedInOrder) {
   for (const bool by_level : {false, true}) {
-    std::vector<FlatNode> nodes = fork(false, {1, 2, 3});
-    ASSERT_TRUE(update_nodes(nodes, fork(false, {4, 5, 6}), by_level));
+    std::vector<FlatNode> nodes = forked_graph(false, {1, 2, 3});
+    ASSERT_TRUE(update_nodes(nodes, forked_graph(false, {4, 5, 6}), by_level));
     EXPECT_EQ(name(nodes[1]), "5");
-    EXPECT_EQ(nodes[1].handle, handle(2)) << "the executable keeps its own handles";
+    EXPECT_EQ(nodes[1].handle, node_handle(2)) << "the executable keeps its own handles";
   }
 }
 
 TEST(GraphModel, UpdatesOfGraphsMadeOtherwiseArePairedByLevelOrNotAtAll) {
-  std::vector<FlatNode> nodes = fork(false, {1, 2, 3});
-  EXPECT_FALSE(update_nodes(nodes, fork(true, {4, 5, 6}), false));
+  std::vector<FlatNode> nodes = forked_graph(false, {1, 2, 3});
+  EXPECT_FALSE(update_nodes(nodes, forked_graph(true, {4, 5, 6}), false));
   EXPECT_EQ(name(nodes[1]), "2") << "nothing was changed";
-  ASSERT_TRUE(update_nodes(nodes, fork(true, {4, 5, 6}), true));
+  ASSERT_TRUE(update_nodes(nodes, forked_graph(true, {4, 5, 6}), true));
   for (const FlatNode& flat : nodes) {
-    if (flat.handle == handle(1)) continue;
-    EXPECT_EQ(name(flat), flat.handle == handle(2) ? "6" : "5");
+    if (flat.handle == node_handle(1)) continue;
+    EXPECT_EQ(name(flat), flat.handle == node_handle(2) ? "6" : "5");
   }
 }
 
 TEST(GraphModel, AnUpdateAddsItsEdges) {
-  std::vector<FlatNode> nodes = fork(false, {1, 2, 3});
+  std::vector<FlatNode> nodes = forked_graph(false, {1, 2, 3});
   GraphTemplate two_roots;
   two_roots.nodes = {node(4, {}), node(5, {}), node(6, {})};
   two_roots.connect(0, 1);
@@ -123,38 +123,39 @@ TEST(GraphModel, AnUpdateAddsItsEdges) {
 
 TEST(Captures, AStreamWithAUsedHandleCapturesNothing) {
   Captures captures;
-  captures.begin(handle(1));
-  captures.record_event(handle(100), handle(1));
-  EXPECT_TRUE(captures.wait_event(handle(2), handle(100)));
-  EXPECT_NE(captures.end(handle(1), [](Handle stream) { return stream == handle(2); }), nullptr);
-  EXPECT_TRUE(captures.capturing(handle(2))) << "HIP 5.2 forgets it";
-  captures.forget_stream(handle(2));
-  EXPECT_FALSE(captures.capturing(handle(2)));
+  captures.begin(node_handle(1));
+  captures.record_event(node_handle(100), node_handle(1));
+  EXPECT_TRUE(captures.wait_event(node_handle(2), node_handle(100)));
+  EXPECT_NE(captures.end(node_handle(1), [](Handle stream) { return stream == node_handle(2); }),
+            nullptr);
+  EXPECT_TRUE(captures.capturing(node_handle(2))) << "HIP 5.2 forgets it";
+  captures.forget_stream(node_handle(2));
+  EXPECT_FALSE(captures.capturing(node_handle(2)));
 }
 
 TEST(Captures, EventsCarryACaptureToOtherStreams) {
   Captures captures;
-  captures.begin(handle(1));
-  captures.add(handle(1), RawHostFunction{"a"});
-  captures.record_event(handle(100), handle(1));
-  EXPECT_TRUE(captures.wait_event(handle(2), handle(100)));
-  EXPECT_FALSE(captures.wait_event(handle(2), handle(101)));
-  EXPECT_TRUE(captures.capturing(handle(2)));
-  captures.add(handle(2), RawHostFunction{"b"});
-  captures.add(handle(1), RawHostFunction{"c"});
-  captures.record_event(handle(101), handle(2));
-  EXPECT_TRUE(captures.wait_event(handle(1), handle(101)));
-  captures.add(handle(1), RawHostFunction{"d"});
+  captures.begin(node_handle(1));
+  captures.add(node_handle(1), RawHostFunction{"a"});
+  captures.record_event(node_handle(100), node_handle(1));
+  EXPECT_TRUE(captures.wait_event(node_handle(2), node_handle(100)));
+  EXPECT_FALSE(captures.wait_event(node_handle(2), node_handle(101)));
+  EXPECT_TRUE(captures.capturing(node_handle(2)));
+  captures.add(node_handle(2), RawHostFunction{"b"});
+  captures.add(node_handle(1), RawHostFunction{"c"});
+  captures.record_event(node_handle(101), node_handle(2));
+  EXPECT_TRUE(captures.wait_event(node_handle(1), node_handle(101)));
+  captures.add(node_handle(1), RawHostFunction{"d"});
   const auto none = [](Handle) { return false; };
-  EXPECT_EQ(captures.end(handle(5), none), nullptr);
-  const auto graph = captures.end(handle(1), none);
+  EXPECT_EQ(captures.end(node_handle(5), none), nullptr);
+  const auto graph = captures.end(node_handle(1), none);
   ASSERT_NE(graph, nullptr);
   EXPECT_FALSE(captures.any());
   ASSERT_EQ(graph->nodes.size(), 4u);
   EXPECT_THAT(graph->nodes[1].dependencies, ElementsAre(0));
   EXPECT_THAT(graph->nodes[2].dependencies, ElementsAre(0));
   EXPECT_THAT(graph->nodes[3].dependencies, ElementsAre(1, 2));
-  EXPECT_FALSE(captures.wait_event(handle(2), handle(101))) << "the capture is over";
+  EXPECT_FALSE(captures.wait_event(node_handle(2), node_handle(101))) << "the capture is over";
 }
 
 TEST(Fingerprint, DiffersWithEverythingThatAReplayWouldDoOtherwise) {

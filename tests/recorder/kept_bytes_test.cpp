@@ -15,8 +15,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr uint64_t kMiB = 1 << 20;
-
 std::vector<std::byte> some(size_t size, uint8_t first) {
   std::vector<std::byte> bytes(size);
   for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(first + i / 3);

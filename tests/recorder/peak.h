@@ -14,6 +14,8 @@
 
 namespace gfxgraph::recorder {
 
+inline constexpr uint64_t kMiB = 1 << 20;
+
 inline uint64_t peak_kib() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

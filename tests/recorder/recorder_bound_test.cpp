@@ -10,7 +10,6 @@ namespace {
 using format::AllocationEnd;
 
 constexpr uint64_t kAddress = UINT64_C(0x100000000000);
-constexpr uint64_t kMiB = 1 << 20;
 
 // Memory that is nowhere: each word is made when it is read.
 class EndlessDevice final : public Device {

@@ -10,6 +10,8 @@
 #include <random>
 #include <span>
 
+#include "tests/recorder/argument_kinds.h"
+
 namespace gfxgraph::recorder {
 namespace {
 
@@ -18,28 +20,6 @@ using format::Argument;
 using format::ArgumentKind;
 using format::Relocation;
 using format::RelocationSource;
-
-constexpr uint64_t kBase = 0x7f0000001000;
-
-// pointer at 0, int at 8, struct of 24 bytes at 16, 8-byte scalar at 40, two ints at 48 and 52, LDS
-// pointer at 56, hidden at 64.
-format::Kernel kernel() {
-  format::Kernel made;
-  made.name = "k";
-  made.explicit_size_bytes = 60;
-  made.kernarg_size_bytes = 72;
-  made.arguments = {
-      {"p", "global_buffer", ArgumentKind::kGlobalBuffer, 0, 8},
-      {"n", "by_value", ArgumentKind::kByValue, 8, 4},
-      {"s", "by_value", ArgumentKind::kByValue, 16, 24},
-      {"x", "by_value", ArgumentKind::kByValue, 40, 8},
-      {"low", "by_value", ArgumentKind::kByValue, 48, 4},
-      {"high", "by_value", ArgumentKind::kByValue, 52, 4},
-      {"lds", "dynamic_shared_pointer", ArgumentKind::kDynamicSharedPointer, 56, 4},
-      {"", "hidden_global_offset_x", ArgumentKind::kHidden, 64, 8},
-  };
-  return made;
-}
 
 void add(AllocationMap& map, uint32_t id, uint64_t address, uint64_t size,
          AllocationKind kind = AllocationKind::kDevice, uint64_t host = 0) {
@@ -72,7 +52,7 @@ struct Resolved {
 };
 
 Resolved resolve(const AllocationMap& map, size_t offset, uint64_t value,
-                 const format::Kernel& of = kernel()) {
+                 const format::Kernel& of = kernel_of_all_kinds()) {
   Resolved result;
   const WordResolver::Doubts doubts =
       WordResolver(map).arguments(kernarg_slots(of), kernarg_with(offset, value), result.found);
@@ -160,7 +140,7 @@ TEST(WordResolver, TypedPointersThatNothingExplainsAreUnknown) {
 
 // Of a graph's node, which is launched when there is other memory.
 TEST(WordResolver, WordsLeadWhereTheyDidWhenTheyWereGiven) {
-  const std::vector<KernargSlot> slots = kernarg_slots(kernel());
+  const std::vector<KernargSlot> slots = kernarg_slots(kernel_of_all_kinds());
   for (const int64_t addend : {-0x800, 8, 0x100, 0x1000}) {
     SCOPED_TRACE(addend);
     AllocationMap map = map_with();
@@ -257,7 +237,7 @@ TEST(WordResolver, WordsOfMemoryNearAnAllocationAreDoubted) {
 }
 
 TEST(WordResolver, ArgumentsNamedLikeAnAddressArePointers) {
-  format::Kernel tensile = kernel();
+  format::Kernel tensile = kernel_of_all_kinds();
   for (const char* name : {"AddressA", "in_ptr0", "baseAddr", "dPointer"}) {
     tensile.arguments[3].name = name;
     const auto found = resolve(map_with(), 40, kBase, tensile).found;
@@ -267,7 +247,7 @@ TEST(WordResolver, ArgumentsNamedLikeAnAddressArePointers) {
 }
 
 TEST(WordResolver, TensilesAddressesAreTyped) {
-  format::Kernel tensile = kernel();
+  format::Kernel tensile = kernel_of_all_kinds();
   tensile.arguments[3].name = "AddressA";
   EXPECT_EQ(resolve(map_with(), 40, kBase, tensile).found.at(0).source, RelocationSource::kMatched)
       << "any kernel";
@@ -305,7 +285,7 @@ TEST(WordResolver, LdsOffsetsAndHalvesOfPointersAreNeverAddresses) {
   std::vector<uint8_t> kernarg(60);
   kernarg[56] = 0x20;
   std::vector<Relocation> found;
-  (void)WordResolver(map).arguments(kernarg_slots(kernel()), kernarg, found);
+  (void)WordResolver(map).arguments(kernarg_slots(kernel_of_all_kinds()), kernarg, found);
   for (const Relocation& r : found) EXPECT_NE(r.offset_bytes, 56u);
 }
 
@@ -492,7 +472,7 @@ TEST(WordResolver, AddressesOfCodeAreRelocatedWithAVariableOfIt) {
   EXPECT_FALSE(found[0].ambiguous);
   EXPECT_FALSE(found[2].outside) << "the variable itself";
   const auto as_argument =
-      words.arguments(kernarg_slots(kernel()), kernarg_with(0, table[0]), found);
+      words.arguments(kernarg_slots(kernel_of_all_kinds()), kernarg_with(0, table[0]), found);
   EXPECT_EQ(as_argument.unknown, WordResolver::kNone);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].source, RelocationSource::kMatched);
