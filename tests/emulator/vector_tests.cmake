@@ -1,12 +1,16 @@
 find_path(GFXGRAPH_MPFR_INCLUDE mpfr.h REQUIRED)
 find_library(GFXGRAPH_MPFR mpfr REQUIRED)
-set(vector_model mode_spec.cpp vector_model.cpp vector_generate.cpp vector_host.cpp vector_tested.cpp
-  spec_float.cpp spec_integer.cpp spec_convert.cpp spec_compare.cpp spec_packed.cpp)
+# What the tests of the vector ALU share, compiled once.
+add_library(emulator_vector_model STATIC EXCLUDE_FROM_ALL mode_spec.cpp vector_model.cpp vector_generate.cpp vector_host.cpp
+  vector_tested.cpp spec_float.cpp spec_integer.cpp spec_convert.cpp spec_compare.cpp spec_packed.cpp)
+target_link_libraries(emulator_vector_model PRIVATE gfxgraph_options gfxgraph_fast_build
+  PUBLIC gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${GFXGRAPH_MPFR})
+# GCC 12 warns of overlaps inside std::string that cannot be.
+target_compile_options(emulator_vector_model PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 gfxgraph_test(emulator_vector_test LABEL unit SOURCES vector_random_test.cpp vector_lane_test.cpp
-  vector_wave64_test.cpp row_host.cpp ${vector_model}
-  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${GFXGRAPH_MPFR})
-gfxgraph_test(emulator_float_mode_test LABEL unit SOURCES float_mode_test.cpp ${vector_model}
-  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${GFXGRAPH_MPFR})
+  vector_wave64_test.cpp row_host.cpp
+  LIBS emulator_vector_model)
+gfxgraph_test(emulator_float_mode_test LABEL unit SOURCES float_mode_test.cpp LIBS emulator_vector_model)
 
 llvm_map_components_to_libnames(decode_test_llvm AMDGPUDisassembler AMDGPUDesc AMDGPUInfo MC MCDisassembler Support
   TargetParser)
@@ -16,18 +20,16 @@ target_include_directories(emulator_decode_test SYSTEM PRIVATE ${LLVM_INCLUDE_DI
 target_compile_definitions(emulator_decode_test PRIVATE GFXGRAPH_KERNEL_DIR="${kernel_dir}")
 add_dependencies(emulator_decode_test emulator_test_kernels)
 
-gfxgraph_test(emulator_transcendental_test LABEL unit SOURCES transcendental_test.cpp ${vector_model}
-  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${GFXGRAPH_MPFR})
+gfxgraph_test(emulator_transcendental_test LABEL unit SOURCES transcendental_test.cpp LIBS emulator_vector_model)
 target_compile_options(emulator_transcendental_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
 # The whole of LLVM: its combiner runs with the AMDGPU target's knowledge.
-gfxgraph_test(emulator_llvm_folding_test LABEL unit SOURCES llvm_folding_test.cpp llvm_folding.cpp ${vector_model}
-  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${GFXGRAPH_MPFR} LLVM)
+gfxgraph_test(emulator_llvm_folding_test LABEL unit SOURCES llvm_folding_test.cpp llvm_folding.cpp
+  LIBS emulator_vector_model LLVM)
 target_include_directories(emulator_llvm_folding_test SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_compile_options(emulator_llvm_folding_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 set_source_files_properties(llvm_folding.cpp PROPERTIES COMPILE_OPTIONS -fno-rtti)
 
-# GCC 12 warns of overlaps inside std::string that cannot be.
 target_compile_options(emulator_vector_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_compile_options(emulator_float_mode_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_compile_options(emulator_decode_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
@@ -39,10 +41,9 @@ add_test(NAME emulator_table_test
 set_tests_properties(emulator_table_test PROPERTIES LABELS unit)
 
 # docs/isa-coverage.md is what the coverage program writes.
-add_executable(gfxgraph-isa-coverage coverage.cpp memory_model.cpp scalar_model.cpp ${vector_model})
+add_executable(gfxgraph-isa-coverage coverage.cpp memory_model.cpp scalar_model.cpp)
 target_compile_options(gfxgraph-isa-coverage PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
-target_link_libraries(gfxgraph-isa-coverage PRIVATE gfxgraph_options gfxgraph::emulator gfxgraph::codeobj fmt::fmt
-  ${GFXGRAPH_MPFR})
+target_link_libraries(gfxgraph-isa-coverage PRIVATE gfxgraph_options emulator_vector_model)
 add_test(NAME emulator_coverage_test
   COMMAND ${CMAKE_COMMAND} -DCOVERAGE=$<TARGET_FILE:gfxgraph-isa-coverage> -DDOC=${PROJECT_SOURCE_DIR}/docs/isa-coverage.md
           -DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR} -P ${CMAKE_CURRENT_SOURCE_DIR}/coverage_test.cmake)
