@@ -13,14 +13,16 @@ namespace {
 
 using emulator::kLanes;
 
-constexpr unsigned kFirst = RegisterTags::kFirstVector;
+constexpr unsigned kFirstVector = RegisterTags::kFirstVector;
 constexpr unsigned kVectors = 3;
 constexpr unsigned kScalars = 3;
 
 class Model {
  public:
   using Row = std::array<Tag, kLanes>;
-  Row& row(unsigned code) { return code < kFirst ? rows_[code] : rows_[kScalars + code - kFirst]; }
+  Row& row(unsigned code) {
+    return code < kFirstVector ? rows_[code] : rows_[kScalars + code - kFirstVector];
+  }
   void set(unsigned code, uint32_t lanes, const Row& tags) {
     for (unsigned l = 0; l < kLanes; ++l)
       if ((lanes >> l & 1) != 0) row(code)[l] = tags[l];
@@ -56,7 +58,7 @@ TEST_P(RegisterTagsTest, HoldWhatATableOfAllLanesHolds) {
   Model model;
   unsigned mixed = 0, uniform = 0, passed = 0;
   for (unsigned step = 0; step < 20000; ++step) {
-    const unsigned code = kFirst + below(kVectors);
+    const unsigned code = kFirstVector + below(kVectors);
     const uint32_t exec = some_lanes() & launched;
     const Tag tag = below(3) * 5;  // 0 often
     Model::Row row = {};
@@ -119,7 +121,7 @@ TEST_P(RegisterTagsTest, HoldWhatATableOfAllLanesHolds) {
     // A look at all of them would test all values at once.
     if (below(3) != 0) continue;
     for (unsigned n = 0; n < kScalars + kVectors; ++n) {
-      const unsigned at = n < kScalars ? n : kFirst + n - kScalars;
+      const unsigned at = n < kScalars ? n : kFirstVector + n - kScalars;
       const Model::Row& expected = model.row(at);
       bool any = false, same = true;
       const uint32_t look = launched & (exec | 1);
@@ -169,10 +171,10 @@ TEST_P(RegisterTagsTest, HoldWhatATableOfAllLanesHolds) {
 TEST(RegisterTags, LanesThatWereNotLaunchedKeepWhatIsPutThere) {
   const auto tags = std::make_unique<RegisterTags>();
   tags->reset(1);
-  tags->set_lane(kFirst, 5, 10);
-  tags->set_lane(kFirst, 6, 20);
-  EXPECT_EQ(tags->get(kFirst, 5), 10U);
-  EXPECT_EQ(tags->get(kFirst, 6), 20U);
+  tags->set_lane(kFirstVector, 5, 10);
+  tags->set_lane(kFirstVector, 6, 20);
+  EXPECT_EQ(tags->get(kFirstVector, 5), 10U);
+  EXPECT_EQ(tags->get(kFirstVector, 6), 20U);
 }
 
 TEST(RegisterTags, OtherCodesHaveNone) {
