@@ -62,9 +62,9 @@ function(gfxgraph_join_sources target)
       if(NOT options_${kind})
         set(options_${kind})
       endif()
-      # g++ takes the joined sources for headers.
+      # g++ takes the joined sources for headers. clang sees names of one source shadowed in another.
       set_source_files_properties(${joined} TARGET_DIRECTORY ${target} PROPERTIES
-        COMPILE_OPTIONS "${options_${kind}};$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>")
+        COMPILE_OPTIONS "${options_${kind}};$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>;$<$<CXX_COMPILER_ID:Clang>:-Wno-shadow>")
       if(definitions_${kind})
         set_source_files_properties(${joined} TARGET_DIRECTORY ${target} PROPERTIES
           COMPILE_DEFINITIONS "${definitions_${kind}}")
