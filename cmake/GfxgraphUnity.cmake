@@ -1,5 +1,5 @@
 # GFXGRAPH_UNITY: joins the sources of each target in batches, so that a batch parses its headers and instantiates
-# their templates once. A cold build takes less than half of the processor time.
+# their templates once.
 #
 # CMake's own UNITY_BUILD writes absolute paths into what it generates, which end up in __FILE__: no clone of the
 # repository could use the compiler cache of another. These files name their sources from the repository's root.

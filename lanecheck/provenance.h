@@ -118,11 +118,9 @@ class Provenance {
   void cancel(Tag tag) {
     if (!Tags::is_single(tag)) relate_cancelled(tag);
   }
-  // The value cannot be the upper dword of an address, so it no longer needs a tag.
-  static bool ends(uint32_t value) { return value == 0 || value == ~0U; }
   // A more precise tag for a dword that holds `value`, if possible.
   Tag narrow(Tag tag, uint32_t value) {
-    if (tag == 0 || ends(value)) return 0;
+    if (tag == 0 || Tags::ends(value)) return 0;
     return Tags::is_single(tag) && !Tags::is_weak(tag) ? tag : narrow_set(tag, value);
   }
 

@@ -56,7 +56,10 @@ bool list_dwords(InstOperands& operands) {
 }
 
 // S_LOAD, for which scalar_loaded() is called.
-bool is_scalar_load(Op op) { return op >= Op::s_load_dword && op <= Op::s_load_dwordx8; }
+bool is_scalar_load(Op op) {
+  return op == Op::s_load_dword || op == Op::s_load_dwordx2 || op == Op::s_load_dwordx4 ||
+         op == Op::s_load_dwordx8 || op == Op::s_load_dwordx16;
+}
 
 // Whether kPlain holds. If so, lists the sources that a result comes from, and a carry after the
 // destination.
@@ -444,10 +447,10 @@ void ProvenanceObserver::after_tagged(TagRule rule, WaveState& state, const Wave
     uint32_t lanes = 0;
     if (state.registers.one(code, tag, lanes) && Tags::is_single(tag) && !Tags::is_weak(tag)) {
       bool some = false;
-      for (unsigned l = 0; l < kLanes; ++l) some |= Provenance::ends(values.lane[l]);
+      for (unsigned l = 0; l < kLanes; ++l) some |= Tags::ends(values.lane[l]);
       if (!some) continue;
       uint32_t ended = 0;
-      for (unsigned l = 0; l < kLanes; ++l) ended |= Provenance::ends(values.lane[l]) ? 1U << l : 0;
+      for (unsigned l = 0; l < kLanes; ++l) ended |= Tags::ends(values.lane[l]) ? 1U << l : 0;
       ended &= wave.exec();
       if (ended != 0) state.registers.fill(code, ended, 0);
       continue;

@@ -80,14 +80,15 @@ class ProvenanceObserver {
   }
   template <unsigned kKind>
   GFXGRAPH_INLINE static uint32_t work(const WaveState& state, const Inst& inst);
-  // Does what before() and after() would do. False, without effect: they are needed.
+  // Does before the instruction all that before() and after() would do. False, without effect:
+  // these are needed.
   template <unsigned kKind>
-  static constexpr bool may_suffice() {
+  static constexpr bool may_be_done_first() {
     return kKind == kPlainVector;
   }
   template <unsigned kKind>
-  GFXGRAPH_INLINE static bool suffices(WaveState& state, const Wave& wave, const Inst& inst,
-                                       uint32_t work);
+  GFXGRAPH_INLINE static bool done_first(WaveState& state, const Wave& wave, const Inst& inst,
+                                         uint32_t work);
   template <unsigned kKind>
   GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst, uint32_t work);
   template <unsigned kKind>
@@ -109,7 +110,7 @@ class ProvenanceObserver {
                    const emulator::ScalarEvent& event);
   // After an S_LOAD, which has no other hook.
   template <unsigned kDwords>
-  GFXGRAPH_INLINE static bool moves_tags(const WaveState& state, const Inst& inst);
+  GFXGRAPH_INLINE static bool wants_scalars(const WaveState& state, const Inst& inst);
   template <unsigned kDwords>
   GFXGRAPH_INLINE void scalar_loaded(WaveState& state, const Wave& wave, const Inst& inst);
   static void before_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
@@ -254,8 +255,8 @@ GFXGRAPH_INLINE uint32_t ProvenanceObserver::work(const WaveState& state, const 
 }
 
 template <unsigned kKind>
-GFXGRAPH_INLINE bool ProvenanceObserver::suffices(WaveState& state, const Wave& wave,
-                                                  const Inst& inst, uint32_t work) {
+GFXGRAPH_INLINE bool ProvenanceObserver::done_first(WaveState& state, const Wave& wave,
+                                                    const Inst& inst, uint32_t work) {
   static_assert(kKind == kPlainVector);
   const emulator::InstOperands& operands = emulator::operands_of(inst);
   RegisterTags& registers = state.registers;
@@ -353,8 +354,7 @@ GFXGRAPH_INLINE void ProvenanceObserver::after_plain(WaveState& state, const Wav
   if (state.check == WaveState::Check::kNone) [[likely]]
     return;
   if constexpr (!kVector) {
-    if (state.check == WaveState::Check::kValue && !Provenance::ends(wave.sgpr[inst.dst]))
-        [[likely]]
+    if (state.check == WaveState::Check::kValue && !Tags::ends(wave.sgpr[inst.dst])) [[likely]]
       return;
   }
   after_tagged(TagRule::kCombine, state, wave, inst);
@@ -454,7 +454,7 @@ GFXGRAPH_INLINE bool ProvenanceObserver::scalar_span(WaveState& state, const Wav
 }
 
 template <unsigned kDwords>
-GFXGRAPH_INLINE bool ProvenanceObserver::moves_tags(const WaveState& state, const Inst& inst) {
+GFXGRAPH_INLINE bool ProvenanceObserver::wants_scalars(const WaveState& state, const Inst& inst) {
   return state.scalars != nullptr || state.registers.any_of<kDwords>(inst.dst);
 }
 
@@ -468,8 +468,8 @@ GFXGRAPH_INLINE void ProvenanceObserver::scalar_loaded(WaveState& state, const W
     return finish_scalar_load(state, wave, inst);
   state.scalars = nullptr;
   for (unsigned d = 0; d < kDwords; ++d)
-    state.registers.set_scalar_quickly(
-        inst.dst + d, RegisterTags::ends_tag(wave.sgpr[inst.dst + d]) ? 0 : tags[d]);
+    state.registers.set_scalar_quickly(inst.dst + d,
+                                       Tags::ends(wave.sgpr[inst.dst + d]) ? 0 : tags[d]);
 }
 
 }  // namespace gfxgraph::lanecheck

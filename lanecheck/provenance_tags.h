@@ -31,6 +31,10 @@ class Tags {
   // Whether the tag names one half; other tags are sets.
   static constexpr bool is_single(Tag tag) { return tag < kNode; }
 
+  // Whether a dword with this value cannot be the upper dword of an address, so that it needs no
+  // tag.
+  GFXGRAPH_INLINE static constexpr bool ends(uint32_t value) { return value + 1 <= 1; }
+
   // The union of two sets.
   Tag unite(Tag a, Tag b) {
     if (a == b || b == 0) return a;

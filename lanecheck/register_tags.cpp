@@ -9,7 +9,7 @@ using emulator::kLanes;
 void RegisterTags::test(unsigned code) const {
   const emulator::Row& values = values_[code - kFirstVector];
   uint32_t ended = 0;
-  for (unsigned l = 0; l < kLanes; ++l) ended |= ends_tag(values.lane[l]) ? 1U << l : 0;
+  for (unsigned l = 0; l < kLanes; ++l) ended |= Tags::ends(values.lane[l]) ? 1U << l : 0;
   one_[code].lanes &= ~ended;
   kind_[code] = one_[code].lanes != 0 ? kOne : kNone;
 }

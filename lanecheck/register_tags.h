@@ -32,8 +32,8 @@ class RegisterTags {
     one_.fill({0, ~0U});
   }
   // For a new wave: clears all tags of registers before `end`, a code; the others must have none.
-  // fill() and set() may also change lanes that were not launched. `values` of v0, v1 and so on,
-  // for fill_untested(); they must outlive the tags.
+  // fill() and set() may also change lanes that were not launched. `values`: of v0, v1 and so on,
+  // for pass_on(); they must outlive the tags.
   void reset(uint32_t launched_lanes, unsigned end = kNoRegister,
              const emulator::Row* values = nullptr) {
     constexpr unsigned kBlock = 64;
@@ -43,7 +43,7 @@ class RegisterTags {
     values_ = values;
   }
 
-  // Bits, so that kMixed is the only one with two. kUntested: see fill_untested().
+  // Bits, so that kMixed is the only one with two. kUntested: see pass_on().
   enum Kind : uint8_t { kNone = 0, kOne = 1, kUntested = 2, kMixed = 3 };
   // `code` < kCodes.
   GFXGRAPH_INLINE Kind kind(unsigned code) const { return kind_[code]; }
@@ -110,7 +110,7 @@ class RegisterTags {
     return true;
   }
   // For an instruction whose result has the tag of `from`, which has one, with results that are not
-  // known yet: they may end the tag in some lanes (ends_tag()). They are tested when the tag is
+  // known yet: they may end the tag in some lanes (Tags::ends()). They are tested when the tag is
   // read, which most are not: of a pointer, only the upper dword. Until then, each instruction that
   // changes lanes of the register must change their tags. False, without effect: not possible so
   // quickly.
@@ -129,8 +129,6 @@ class RegisterTags {
     kind_[code] = kNone;
     return true;
   }
-  // Values that cannot be the upper dword of an address.
-  static constexpr bool ends_tag(uint32_t value) { return value + 1 <= 1; }
   void set(unsigned code, uint32_t exec, const Tag* row);
   // Sets one lane, launched or not: compilers spill scalars to lanes.
   void set_lane(unsigned code, unsigned lane, Tag tag);
@@ -139,7 +137,7 @@ class RegisterTags {
   void write(unsigned code, const Tag* row);
   // Of kUntested: makes it another kind.
   void test(unsigned code) const;
-  // Whether the value of any lane ends a tag.
+  // Tags::ends() of any lane, for all lanes at once.
   GFXGRAPH_INLINE bool any_ends(unsigned code) const {
     const emulator::Row& values = values_[code - kFirstVector];
     uint32_t least = ~0U;

@@ -173,8 +173,8 @@ struct NullObserver {
   // Optional: of a load from memory that the program requested. Returns false if scalar_load() is
   // to be called.
   //   bool scalar_span(WaveState&, const Wave&, const Inst&, uint64_t address, uint32_t bytes)
-  // Optional: after an S_LOAD of kDwords, if moves_tags(), also if the instruction is not hooked.
-  //   template <unsigned kDwords> static bool moves_tags(const WaveState&, const Inst&)
+  // Optional: after an S_LOAD of kDwords, if wants_scalars(); also if the instruction has no hook.
+  //   template <unsigned kDwords> static bool wants_scalars(const WaveState&, const Inst&)
   //   template <unsigned kDwords> void scalar_loaded(WaveState&, const Wave&, const Inst&)
   // Returns whether to perform the load; else 0 is loaded.
   bool scalar_load(WaveState&, const Wave&, const Inst&, const ScalarEvent&) { return true; }

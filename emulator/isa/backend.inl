@@ -75,9 +75,9 @@ const Inst* hooked(Wave& wave, const Inst* inst) {
       const uint32_t work = Observer::template work<kKind>(state, *inst);
       if (work == 0) [[likely]]
         return operands_of(*inst).handler(wave, inst);
-      if constexpr (Observer::template may_suffice<kKind>()) {
+      if constexpr (Observer::template may_be_done_first<kKind>()) {
         auto& own = *static_cast<typename Observer::WaveState*>(wave.observer_state);
-        if (Observer::template suffices<kKind>(own, wave, *inst, work)) [[likely]]
+        if (Observer::template done_first<kKind>(own, wave, *inst, work)) [[likely]]
           return operands_of(*inst).handler(wave, inst);
       }
       return run_hooked_apart<Observer, kKind>(wave, inst, work);

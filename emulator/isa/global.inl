@@ -285,7 +285,7 @@ GFXGRAPH_INLINE bool is_ordinary(const Wave& w, const Inst* i, const RegionCache
 
 // Not inlined, because that would make s_load() save more registers.
 template <class Observer, uint32_t kDwords>
-[[gnu::noinline]] const Inst* scalar_loaded(Wave& w, const Inst* i) {
+[[gnu::noinline]] const Inst* tell_scalars(Wave& w, const Inst* i) {
   auto& state = *static_cast<typename Observer::WaveState*>(w.observer_state);
   static_cast<Observer*>(w.observer)->template scalar_loaded<kDwords>(state, w, *i);
   return i->next();
@@ -297,12 +297,13 @@ GFXGRAPH_INLINE const Inst* s_load_result(Wave& w, const Inst* i, const uint32_t
   const Inst* const next = scalar_result<kDwords>(w, i, value);
   if constexpr (requires { &Observer::template scalar_loaded<kDwords>; }) {
     auto& state = *static_cast<const typename Observer::WaveState*>(w.observer_state);
-    if (Observer::template moves_tags<kDwords>(state, *i))
-      return scalar_loaded<Observer, kDwords>(w, i);
+    if (Observer::template wants_scalars<kDwords>(state, *i))
+      return tell_scalars<Observer, kDwords>(w, i);
   }
   return next;
 }
 
+// Not inlined either.
 template <class Observer, uint32_t kDwords>
 [[gnu::noinline]] const Inst* s_load_looked_up(Wave& w, const Inst* i, uint64_t address) {
   uint32_t value[kDwords] = {};

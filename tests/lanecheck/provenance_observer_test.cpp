@@ -167,8 +167,8 @@ class Runner {
       ++idle;
       return compute();
     }
-    if constexpr (ProvenanceObserver::may_suffice<kKind>()) {
-      if (ProvenanceObserver::suffices<kKind>(*run_.state, wave_, inst, work)) {
+    if constexpr (ProvenanceObserver::may_be_done_first<kKind>()) {
+      if (ProvenanceObserver::done_first<kKind>(*run_.state, wave_, inst, work)) {
         ++at_once;
         return compute();
       }
@@ -312,7 +312,7 @@ TEST(ProvenanceObserver, WavesStartWithoutTags) {
     for (uint32_t& lane : wave->vgpr[dst].lane) lane = 0x7f00;
     constexpr unsigned kKind = ProvenanceObserver::kPlainVector;
     const uint32_t work = ProvenanceObserver::work<kKind>(*run.state, code.inst());
-    EXPECT_TRUE(ProvenanceObserver::suffices<kKind>(*run.state, *wave, code.inst(), work));
+    EXPECT_TRUE(ProvenanceObserver::done_first<kKind>(*run.state, *wave, code.inst(), work));
     EXPECT_TRUE(run.state->registers.any(kFirst + dst));
     run.observer.wave_begin(*run.state, *wave, info);
     for (unsigned at = 0; at < RegisterTags::kCodes; ++at)
@@ -371,7 +371,7 @@ TEST(ProvenanceObserver, ScalarLoadsTakeTheTagsOfMemory) {
         event.mapped = event.requested = true;
         ASSERT_TRUE(run.observer.scalar_load(state, *wave, code.inst(), event));
       }
-      if (ProvenanceObserver::moves_tags<4>(state, code.inst()))
+      if (ProvenanceObserver::wants_scalars<4>(state, code.inst()))
         run.observer.scalar_loaded<4>(state, *wave, code.inst());
       for (unsigned d = 0; d < 4; ++d) {
         const Tag expected =

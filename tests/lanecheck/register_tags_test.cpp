@@ -76,9 +76,8 @@ TEST_P(RegisterTagsTest, HoldWhatATableOfAllLanesHolds) {
           const uint32_t results[] = {0x7f00, 0x7f01, 0x7f00, below(40) == 0 ? 0U : 5,
                                       below(40) == 0 ? ~0U : ~1U};
           values[code - kFirst].lane[l] = results[below(5)];
-          row[l] = RegisterTags::ends_tag(values[code - kFirst].lane[l])
-                       ? 0
-                       : tags_of_source[from < kFirst ? 0 : l];
+          row[l] =
+              Tags::ends(values[code - kFirst].lane[l]) ? 0 : tags_of_source[from < kFirst ? 0 : l];
         }
         model.set(code, exec, row);
         break;
