@@ -24,17 +24,19 @@ GFXGRAPH_INLINE void negate_and_abs(T type, bool neg, bool abs, uint32_t* rows) 
 }
 
 // SDWA selector: 0..3 a byte, 4..5 a word, 6 the whole register.
-GFXGRAPH_INLINE void sdwa_select(uint32_t selector, bool sign_extend, uint32_t* r) {
+// `to` and `from`: the same row, or two.
+GFXGRAPH_INLINE void sdwa_select(uint32_t selector, bool sign_extend, uint32_t* to,
+                                 const uint32_t* from) {
   if (selector >= 6) return;
   const unsigned width = selector < 4 ? 8 : 16;
   const unsigned shift = selector < 4 ? 8 * selector : 16 * (selector - 4);
   const unsigned up = 32 - width;
   const uint32_t field = width == 8 ? 0xffu : 0xffffu;
   if (sign_extend) {
-    for (unsigned l = 0; l < kLanes; ++l)
-      r[l] = static_cast<uint32_t>(static_cast<int32_t>(r[l] >> shift << up) >> up);
+    GFXGRAPH_LANES to[l] =
+        static_cast<uint32_t>(static_cast<int32_t>(from[l] >> shift << up) >> up);
   } else {
-    for (unsigned l = 0; l < kLanes; ++l) r[l] = r[l] >> shift & field;
+    GFXGRAPH_LANES to[l] = from[l] >> shift & field;
   }
 }
 
@@ -132,7 +134,8 @@ const uint32_t* stage(const Wave& w, const Inst* i, const VectorOp& op, int n, S
   if (!changed) return out;
   const uint32_t control = static_cast<uint32_t>(i->imm);
   if (extra == VopExtra::kSdwa && n < 2) {
-    sdwa_select(control >> (n == 0 ? 16 : 24) & 7, (control >> (n == 0 ? 19 : 27) & 1) != 0, out);
+    sdwa_select(control >> (n == 0 ? 16 : 24) & 7, (control >> (n == 0 ? 19 : 27) & 1) != 0, out,
+                out);
   } else if (extra == VopExtra::kDpp16 && n == 0) {
     writable &= dpp16(w, control, out);
   } else if (extra == VopExtra::kDpp8 && n == 0) {
@@ -293,15 +296,15 @@ bool form_supported(const Inst& i, const VectorOp& op) {
 GFXGRAPH_INLINE const uint32_t* sdwa_source(const Wave& w, const Inst* i, int n, Row& staged) {
   const uint32_t control = static_cast<uint32_t>(i->imm) >> (n == 0 ? 16 : 24);
   const uint16_t code = i->src[n];
+  const uint32_t* in = staged.lane;
   if (operand::is_vgpr(code)) {
-    const uint32_t* in = w.v(code).lane;
+    in = w.v(code).lane;
     if ((control & 7) >= 6) return in;
-    for (unsigned l = 0; l < kLanes; ++l) staged.lane[l] = in[l];
   } else {
     const uint32_t v = w.read32(i, n);
     for (unsigned l = 0; l < kLanes; ++l) staged.lane[l] = v;
   }
-  sdwa_select(control & 7, (control >> 3 & 1) != 0, staged.lane);
+  sdwa_select(control & 7, (control >> 3 & 1) != 0, staged.lane, in);
   return staged.lane;
 }
 
