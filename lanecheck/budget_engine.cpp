@@ -18,7 +18,7 @@ const emulator::Backend& plain_backend() {
   if constexpr (kKind == Kind::kProvenance)
     return select_backend(GFXGRAPH_BACKEND_SET(kProvenanceBackend));
   if constexpr (kKind == Kind::kDeep) return select_backend(GFXGRAPH_BACKEND_SET(kDeepBackend));
-  return select_backend(GFXGRAPH_BACKEND_SET(kLaneBackend));
+  return select_backend(GFXGRAPH_BACKEND_SET_V4(kLaneBackend));
 }
 template <Kind kKind>
 auto* observer_of(void* observer) {

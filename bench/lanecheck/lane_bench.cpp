@@ -84,7 +84,7 @@ class Bench {
     emulator::EngineOptions options;
     options.threads = 1;
     using namespace emulator;
-    const BackendSet lanes = GFXGRAPH_BACKEND_SET(kLaneBackend);
+    const BackendSet lanes = GFXGRAPH_BACKEND_SET_V4(kLaneBackend);
     const BackendSet deep = GFXGRAPH_BACKEND_SET(kDeepBackend);
     const BackendSet words = GFXGRAPH_BACKEND_SET(kProvenanceBackend);
     LaneObserver* const only_lanes = &lanes_.observer;

@@ -363,7 +363,7 @@ std::unique_ptr<Engine> create_engine(MemoryMap& memory, const EngineOptions& op
 }
 
 std::unique_ptr<Engine> Engine::create(MemoryMap& memory, const EngineOptions& options) {
-  static const Backend& backend = select_backend(GFXGRAPH_BACKEND_SET(kPlainBackend));
+  static const Backend& backend = select_backend(GFXGRAPH_BACKEND_SET_V4(kPlainBackend));
   return create_engine(memory, options, backend, nullptr);
 }
 

@@ -73,6 +73,28 @@ GFXGRAPH_INLINE void take_lanes(Row& row, const Row& from) {
     const __m512i index = _mm512_load_si512(&row.lane[l]);
     _mm512_store_si512(&row.lane[l], _mm512_permutex2var_epi32(low, index, high));
   }
+#elif defined(__AVX2__)
+  // Eight lanes at a time: the lane within its eight by a permutation of each eight, then bits 3
+  // and 4 of its number choose among the four results (a blend looks at the sign).
+  const auto eight = [](const uint32_t* p) {
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
+  };
+  const auto choose = [](__m256i no, __m256i yes, __m256i sign) {
+    return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(no), _mm256_castsi256_ps(yes),
+                                                _mm256_castsi256_ps(sign)));
+  };
+  const __m256i a = eight(&from.lane[0]), b = eight(&from.lane[8]), c = eight(&from.lane[16]),
+                d = eight(&from.lane[24]);
+  for (unsigned l = 0; l < kLanes; l += 8) {
+    const __m256i index = eight(&row.lane[l]);
+    const __m256i bit3 = _mm256_slli_epi32(index, 28);
+    const __m256i low =
+        choose(_mm256_permutevar8x32_epi32(a, index), _mm256_permutevar8x32_epi32(b, index), bit3);
+    const __m256i high =
+        choose(_mm256_permutevar8x32_epi32(c, index), _mm256_permutevar8x32_epi32(d, index), bit3);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(&row.lane[l]),
+                       choose(low, high, _mm256_slli_epi32(index, 27)));
+  }
 #else
   for (unsigned l = 0; l < kLanes; ++l) row.lane[l] = from.lane[row.lane[l] & 31];
 #endif

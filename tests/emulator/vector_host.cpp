@@ -12,9 +12,6 @@ extern const VectorBinder kVectorBinder;
 namespace isa_v3 {
 extern const VectorBinder kVectorBinder;
 }
-namespace isa_v4 {
-extern const VectorBinder kVectorBinder;
-}
 
 namespace spec {
 
@@ -29,10 +26,6 @@ const std::vector<HostIsa>& host_isas() {
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
         __builtin_cpu_supports("bmi2"))
       r.push_back({"x86-64-v3", &isa_v3::kVectorBinder});
-    if (r.size() == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512cd"))
-      r.push_back({"x86-64-v4", &isa_v4::kVectorBinder});
 #endif
     return r;
   }();

@@ -192,7 +192,7 @@ class Runner {
     emulator::EngineOptions options;
     options.threads = 1;
     using namespace emulator;
-    const BackendSet lanes = GFXGRAPH_BACKEND_SET(kLaneBackend);
+    const BackendSet lanes = GFXGRAPH_BACKEND_SET_V4(kLaneBackend);
     const BackendSet deep = GFXGRAPH_BACKEND_SET(kDeepBackend);
     LaneObserver* const only_lanes = &observer;
     const auto engine = values ? create_engine(memory_, options, select_backend(deep), &observer)
