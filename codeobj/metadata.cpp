@@ -13,7 +13,7 @@
 namespace gfxgraph::codeobj::internal {
 namespace {
 
-constexpr size_t kMaxDepth = 16;
+constexpr size_t kMaxNesting = 16;
 constexpr uint64_t kMaxKernargBytes = 1 << 20;
 constexpr uint64_t kMaxRegisters = 1024;
 constexpr uint64_t kMaxWorkgroupItems = 1 << 16;
@@ -62,7 +62,7 @@ Result<void> check_note(std::span<const std::byte> note) {
                                                 "bytes",
                                                 token.Length, note.size()));
     }
-    if (levels.size() > kMaxDepth) {
+    if (levels.size() > kMaxNesting) {
       return fail(Status::kCorrupt, "metadata note: nested too deeply");
     }
     levels.push_back({tokens, map});

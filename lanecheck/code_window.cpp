@@ -65,7 +65,7 @@ const std::byte* bytes_at(const codeobj::CodeObject& object, const Extent& exten
 using Registers = std::bitset<512>;
 
 template <typename Visit>
-void for_each(const OperandRef* list, unsigned count, const Visit& visit) {
+void for_each_but_exec(const OperandRef* list, unsigned count, const Visit& visit) {
   for (unsigned n = 0; n < count; ++n)
     for (unsigned d = 0; d < list[n].dwords; ++d)
       if (list[n].code != operand::kExecLo) visit((list[n].code + d) & 511u, list[n].role);
@@ -111,7 +111,7 @@ struct CodeWindows::Function {
     InstOperands operands;
     if (!decode(pcs[at], inst)) return marks;
     emulator::describe_operands(inst, operands);
-    for_each(operands.source, operands.source_count, [&](unsigned code, uint8_t role) {
+    for_each_but_exec(operands.source, operands.source_count, [&](unsigned code, uint8_t role) {
       if ((role & OperandRef::kAddress) != 0) wanted.set(code);
     });
     for (size_t n = at; n-- > first && wanted.any();) {
@@ -121,15 +121,15 @@ struct CodeWindows::Function {
       emulator::describe_operands(inst, operands);
       bool needed = false;
       Registers replaced;
-      for_each(operands.dest, operands.dest_count, [&](unsigned code, uint8_t role) {
+      for_each_but_exec(operands.dest, operands.dest_count, [&](unsigned code, uint8_t role) {
         needed = needed || wanted[code];
         if ((role & OperandRef::kPartial) == 0) replaced.set(code);
       });
       if (!needed) continue;
       marks[n - first] = true;
       wanted &= ~replaced;
-      for_each(operands.source, operands.source_count,
-               [&](unsigned code, uint8_t) { wanted.set(code); });
+      for_each_but_exec(operands.source, operands.source_count,
+                        [&](unsigned code, uint8_t) { wanted.set(code); });
     }
     return marks;
   }

@@ -31,7 +31,7 @@ constexpr uint64_t kHeapHeaderBytes = 256 << 10;
 constexpr uint64_t kPrintfBytes = 1 << 20;
 // HIP's device library finds a small block's slab by its address.
 constexpr uint64_t kSlabBytes = 2 << 20;
-constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kHeapPageBytes = 4096;
 // Limits for texts: of unfinished ones, of one text, of those that are kept.
 constexpr size_t kMostMessages = 4096;
 constexpr size_t kMostMessageWords = 512;
@@ -221,7 +221,7 @@ void HostServices::serve(const HostPackets::Packet& packet) {
     if (service == HostPackets::kDeviceMemory) {  // words: what to free, or 0 and a size
       uint64_t before = 0;
       const uint64_t size = words[1];
-      const uint64_t alignment = size >= kSlabBytes / 2 ? kSlabBytes : kPageBytes;
+      const uint64_t alignment = size >= kSlabBytes / 2 ? kSlabBytes : kHeapPageBytes;
       if (words[0] != 0)
         (void)heap_.release(words[0], 0, before);
       else

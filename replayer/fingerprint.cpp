@@ -10,15 +10,15 @@
 namespace gfxgraph::replayer {
 namespace {
 
-struct Range {
+struct BoundRange {
   uint64_t begin = 0;
   uint64_t size_bytes = 0;
   uint64_t recorded = 0;
 };
 
 // Sorted by address, so that one search finds a word.
-std::vector<Range> ranges_of(const Instance& instance) {
-  std::vector<Range> ranges;
+std::vector<BoundRange> ranges_of(const Instance& instance) {
+  std::vector<BoundRange> ranges;
   const Memory& memory = instance.memory();
   for (size_t i = 0; i < instance.program().allocations().size(); ++i) {
     const auto id = static_cast<format::AllocationId>(i + 1);
@@ -29,19 +29,19 @@ std::vector<Range> ranges_of(const Instance& instance) {
       ranges.push_back({place.replay_host, place.size_bytes, place.recorded_host});
   }
   std::sort(ranges.begin(), ranges.end(),
-            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+            [](const BoundRange& a, const BoundRange& b) { return a.begin < b.begin; });
   return ranges;
 }
 
-void to_recorded_addresses(std::span<std::byte> bytes, const std::vector<Range>& ranges) {
+void to_recorded_addresses(std::span<std::byte> bytes, const std::vector<BoundRange>& ranges) {
   if (ranges.empty()) return;
   for (uint64_t at = 0; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
     const uint64_t word = load_word(bytes, at);
     if (word < ranges.front().begin) continue;
-    const auto next =
-        std::upper_bound(ranges.begin(), ranges.end(), word,
-                         [](uint64_t value, const Range& range) { return value < range.begin; });
-    const Range& range = *(next - 1);
+    const auto next = std::upper_bound(
+        ranges.begin(), ranges.end(), word,
+        [](uint64_t value, const BoundRange& range) { return value < range.begin; });
+    const BoundRange& range = *(next - 1);
     if (word - range.begin >= range.size_bytes) continue;
     store_word(bytes, at, range.recorded + (word - range.begin));
   }
@@ -50,7 +50,7 @@ void to_recorded_addresses(std::span<std::byte> bytes, const std::vector<Range>&
 }  // namespace
 
 Result<std::vector<format::BlobId>> fingerprint(const Instance& instance) {
-  const std::vector<Range> ranges = ranges_of(instance);
+  const std::vector<BoundRange> ranges = ranges_of(instance);
   std::vector<format::BlobId> hashes(instance.program().allocations().size());
   std::vector<std::byte> bytes;
   for (size_t i = 0; i < hashes.size(); ++i) {

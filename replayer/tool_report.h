@@ -1,6 +1,7 @@
 // What gfxgraph-replay prints: text for people and JSON, from one set of facts.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -8,6 +9,11 @@
 #include "replayer/tool_schedule.h"
 
 namespace gfxgraph::replayer {
+
+inline double microseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+      .count();
+}
 
 struct ReplayFacts {
   std::string trace_path;

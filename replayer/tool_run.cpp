@@ -9,11 +9,6 @@
 namespace gfxgraph::replayer {
 namespace {
 
-double microseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
 Result<void> verify_run(Step& replay, size_t run, ReplayFacts& facts) {
   GFXGRAPH_ASSIGN_OR_RETURN(facts.report, replay.verify());
   facts.reported_run = run;

@@ -45,7 +45,7 @@ constexpr const char* kWork = "one captured graph cannot do the work of all iter
 // Names of calls come from the file.
 constexpr size_t kMostCalls = 64;
 constexpr size_t kMostNames = 4;
-constexpr size_t kMostName = 60;
+constexpr size_t kMostNameBytes = 60;
 
 using Stretches = std::vector<std::pair<uint64_t, uint64_t>>;  // of events, in order, apart
 
@@ -281,8 +281,8 @@ class Changes {
     // A parameter may have its name from a place of another category.
     const std::string name = place.argument != kNone ? parameter.name : place_text(trace_, place);
     text_ += fmt::format(
-        "{}{}{} ({})", text_.empty() ? "" : ", ", std::string_view(name).substr(0, kMostName),
-        name.size() > kMostName ? "..." : "", pattern_name(parameter.match.pattern));
+        "{}{}{} ({})", text_.empty() ? "" : ", ", std::string_view(name).substr(0, kMostNameBytes),
+        name.size() > kMostNameBytes ? "..." : "", pattern_name(parameter.match.pattern));
   }
 
   void finish(LintReport& report) const {

@@ -42,9 +42,9 @@ class Texts {
 enum class WorkKind : uint8_t { kLaunch, kCopy, kMemset, kHostFunction, kGraph, kRecord, kWait };
 
 // The timeline: one array per field, an element per entry.
-class Timeline {
+class TimelineData {
  public:
-  explicit Timeline(const format::Trace& trace) : trace_(trace) {
+  explicit TimelineData(const format::Trace& trace) : trace_(trace) {
     // Larger programs are slow to read for a few source lines.
     constexpr uint64_t kMostFileBytes = UINT64_C(256) << 20;
     places_ = std::make_unique<CallPlaces>(trace, kMostFileBytes);
@@ -173,7 +173,7 @@ Json graphs_json(const format::Trace& trace, size_t most) {
 Json report_data(const format::Trace& trace, const ReportLimits& limits) {
   Json data = {{"schema", "gfxgraph-report/1"}, {"trace", trace_json(trace)}};
   data["kernels"] = trace_table_json(trace, TableKind::kKernels, trace.kernels().size());
-  data["work"] = Timeline(trace).json(limits.work);
+  data["work"] = TimelineData(trace).json(limits.work);
   data["buffers"] = trace_table_json(trace, TableKind::kBuffers, limits.buffers);
   size_t count = 0;
   for (const format::Event& event : trace.events())

@@ -6,12 +6,6 @@
 namespace gfxgraph::lanecheck {
 namespace {
 
-ToolSet with_races() {
-  ToolSet tools = kDefaultTools;
-  tools[static_cast<size_t>(Tool::kRacecheck)] = true;
-  return tools;
-}
-
 constexpr uint64_t kManyBytes = 16 * 1024;
 
 // Who reads and writes without order may meet the write of another one or its read.

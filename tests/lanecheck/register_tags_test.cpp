@@ -66,7 +66,7 @@ TEST_P(RegisterTagsTest, HoldWhatATableOfAllLanesHolds) {
       case 5:
       case 6: {
         // An instruction whose result, known afterwards, has the tag of one register.
-        const unsigned from = below(2) == 0 ? below(kScalars) : kFirst + below(kVectors);
+        const unsigned from = below(2) == 0 ? below(kScalars) : kFirstVector + below(kVectors);
         if (!tags->any(from)) break;
         const Model::Row tags_of_source = model.row(from);
         if (!tags->pass_on(from, code, exec)) break;
@@ -75,9 +75,10 @@ TEST_P(RegisterTagsTest, HoldWhatATableOfAllLanesHolds) {
           if ((exec >> l & 1) == 0) continue;
           const uint32_t results[] = {0x7f00, 0x7f01, 0x7f00, below(40) == 0 ? 0U : 5,
                                       below(40) == 0 ? ~0U : ~1U};
-          values[code - kFirst].lane[l] = results[below(5)];
-          row[l] =
-              Tags::ends(values[code - kFirst].lane[l]) ? 0 : tags_of_source[from < kFirst ? 0 : l];
+          values[code - kFirstVector].lane[l] = results[below(5)];
+          row[l] = Tags::ends(values[code - kFirstVector].lane[l])
+                       ? 0
+                       : tags_of_source[from < kFirstVector ? 0 : l];
         }
         model.set(code, exec, row);
         break;

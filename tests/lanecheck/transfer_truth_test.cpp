@@ -13,12 +13,6 @@ using Order = std::function<void(TraceBuilder&)>;
 constexpr uint64_t kTransferBytes = 16 * 1024;
 constexpr uint32_t kTransferItems = 128;  // each kernel's; one dword each
 
-ToolSet with_races() {
-  ToolSet tools = kDefaultTools;
-  tools[static_cast<size_t>(Tool::kRacecheck)] = true;
-  return tools;
-}
-
 void two_streams(TraceBuilder& t) {
   for (const format::StreamId id : {1U, 2U})
     t.add(format::StreamCreate{.id = id, .flags = 1, .priority = 0});

@@ -56,6 +56,12 @@ void add(const Fault& fault, const ToolSet& tools, std::map<Tool, Counts>& by_to
 
 }  // namespace
 
+ToolSet with_races() {
+  ToolSet tools = kDefaultTools;
+  tools[static_cast<size_t>(Tool::kRacecheck)] = true;
+  return tools;
+}
+
 void check_all(const std::vector<Fault>& faults, const ToolSet& tools) {
   std::map<Tool, Counts> by_tool;
   for (const Fault& fault : faults) add(fault, tools, by_tool);

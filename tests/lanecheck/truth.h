@@ -23,6 +23,9 @@ struct Fault {
   std::vector<FindingClass> also = {};  // that the same fault is
 };
 
+// The default tools and racecheck.
+ToolSet with_races();
+
 // Prints precision and recall of each tool that has faults among them; both must be 1.
 void check_all(const std::vector<Fault>& faults, const ToolSet& tools = kDefaultTools);
 
