@@ -6,10 +6,6 @@
 #include <atomic>
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 namespace gfxgraph::recorder {
 
 // CLOCK_MONOTONIC.
@@ -26,7 +22,7 @@ class TickClock {
   [[gnu::hot]] uint64_t ticks() const noexcept {
 #if defined(__x86_64__)
     if (counts()) [[likely]]
-      return __rdtsc();
+      return __builtin_ia32_rdtsc();
 #endif
     return monotonic_ns();
   }
@@ -34,8 +30,8 @@ class TickClock {
   // learn from it. The counters of all processors agree, as the system relies on that, too.
   [[gnu::hot]] static uint64_t ordered_ticks() noexcept {
 #if defined(__x86_64__)
-    _mm_lfence();
-    return __rdtsc();
+    __builtin_ia32_lfence();
+    return __builtin_ia32_rdtsc();
 #else
     return 0;
 #endif
