@@ -1,9 +1,21 @@
-# Compile options of gfxgraph's own targets, in one INTERFACE target: nothing is set directory-wide.
+# CMake's default for a release, -O3, gains nothing over -O2 but in the loops that ask for it (gfxgraph_isa_level).
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+
+# Compile options of gfxgraph's own targets, in one INTERFACE target: all else is set for each target.
 add_library(gfxgraph_options INTERFACE)
 target_compile_options(gfxgraph_options INTERFACE
   -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow -Wnon-virtual-dtor -Wno-psabi
   # The emulator's arithmetic must be what the tables say: no contraction, no fast math.
   -ffp-contract=off)
+# Sources of a target are compiled in batches (presets release, package, asan, tsan): a batch parses its headers and
+# instantiates their templates once. CMake's files for this name sources by absolute paths.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+target_compile_options(gfxgraph_options INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+if(CMAKE_UNITY_BUILD)
+  # g++ takes the joined sources for headers. clang sees names of one source shadowed in another.
+  target_compile_options(gfxgraph_options INTERFACE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage> $<$<CXX_COMPILER_ID:Clang>:-Wno-shadow>)
+endif()
 option(GFXGRAPH_WERROR "Treat warnings as errors" ON)
 if(GFXGRAPH_WERROR)
   target_compile_options(gfxgraph_options INTERFACE -Werror)
@@ -44,6 +56,8 @@ endfunction()
 function(gfxgraph_test name)
   cmake_parse_arguments(ARG "THREADS" "LABEL" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  # It replaces operator new for the whole program, in a namespace named like GoogleTest's.
+  set_source_files_properties(../support/allocations.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE gfxgraph_options gfxgraph_fast_build ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE

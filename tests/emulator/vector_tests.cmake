@@ -4,7 +4,7 @@ find_library(GFXGRAPH_MPFR mpfr REQUIRED)
 add_library(emulator_vector_model STATIC EXCLUDE_FROM_ALL mode_spec.cpp vector_model.cpp vector_generate.cpp vector_host.cpp
   vector_tested.cpp spec_float.cpp spec_integer.cpp spec_convert.cpp spec_compare.cpp spec_packed.cpp)
 target_link_libraries(emulator_vector_model PRIVATE gfxgraph_options gfxgraph_fast_build
-  PUBLIC gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${GFXGRAPH_MPFR})
+  PUBLIC gfxgraph::emulator gfxgraph::codeobj ${GFXGRAPH_MPFR})
 # GCC 12 warns of overlaps inside std::string that cannot be.
 target_compile_options(emulator_vector_model PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 gfxgraph_test(emulator_vector_test LABEL unit SOURCES vector_random_test.cpp vector_lane_test.cpp
@@ -15,7 +15,7 @@ gfxgraph_test(emulator_float_mode_test LABEL unit SOURCES float_mode_test.cpp LI
 llvm_map_components_to_libnames(decode_test_llvm AMDGPUDisassembler AMDGPUDesc AMDGPUInfo MC MCDisassembler Support
   TargetParser)
 gfxgraph_test(emulator_decode_test LABEL unit SOURCES decode_test.cpp llvm_disassembler.cpp
-  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${decode_test_llvm})
+  LIBS gfxgraph::emulator gfxgraph::codeobj ${decode_test_llvm})
 target_include_directories(emulator_decode_test SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(emulator_decode_test PRIVATE GFXGRAPH_KERNEL_DIR="${kernel_dir}")
 add_dependencies(emulator_decode_test emulator_test_kernels)
