@@ -9,7 +9,7 @@ target_compile_options(gfxgraph_options INTERFACE
   -ffp-contract=off)
 # Sources of a target are compiled in batches (presets release, package, asan, tsan): a batch parses its headers and
 # instantiates their templates once. CMake's files for this name sources by absolute paths.
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 20)
 target_compile_options(gfxgraph_options INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(CMAKE_UNITY_BUILD)
   # g++ takes the joined sources for headers. clang sees names of one source shadowed in another.

@@ -9,7 +9,7 @@ namespace gfxgraph::lanecheck {
 namespace {
 
 // Reserves addresses, not memory; fewer if the process has a limit.
-constexpr uint64_t kMostBytes = uint64_t{64} << 30;
+constexpr uint64_t kMostHeapBytes = uint64_t{64} << 30;
 constexpr uint64_t kLeastBytes = uint64_t{256} << 20;
 // Below every recorded buffer's neighbourhood.
 constexpr uint64_t kHeapAddress = uint64_t{0x2e0000000000};
@@ -25,7 +25,7 @@ uint64_t with_gap(uint64_t size) { return size + std::clamp(size / 2, kLeastGap,
 }  // namespace
 
 Result<void> DeviceHeap::create(DeviceMemory& memory) {
-  uint64_t size = kMostBytes;
+  uint64_t size = kMostHeapBytes;
   Result<DeviceBytes*> created = memory.add_heap(kHeapAddress, size, kTag);
   while (!created && size > kLeastBytes) {
     size /= 4;

@@ -82,7 +82,7 @@ uint32_t undefined_addresses(const LaneWaveState& state, const InstOperands& ope
 // Writes EXEC where a comparison holds.
 bool compares_exec(const Inst& inst) { return emulator::compares_exec(emulator::op_info(inst.op)); }
 
-bool replaces(Op op) { return (emulator::op_info(op).flags & emulator::OpInfo::kExchanges) != 0; }
+bool exchanges(Op op) { return (emulator::op_info(op).flags & emulator::OpInfo::kExchanges) != 0; }
 
 }  // namespace
 
@@ -146,7 +146,7 @@ void InitCheck::each_lane(LaneWaveState& state, InitWave& me, const Wave& wave, 
   if (good &&
       (lds ? me.lds->left == 0 || me.lds->all(low, span) : memory_.all_written(low, span))) {
     if (loads ||
-        (event.kind == emulator::AccessKind::kAtomic && !replaces(inst.op) && returns(inst)))
+        (event.kind == emulator::AccessKind::kAtomic && !exchanges(inst.op) && returns(inst)))
       me.load_written(event);
     return;
   }
@@ -248,7 +248,7 @@ void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, cons
         wave.v(inst.src[0]).lane[lane] + (static_cast<uint32_t>(inst.imm) & 0xff) * unit;
     if (static_cast<uint32_t>(event.address[lane]) != first) data = inst.src[2];
   }
-  if (atomic && !replaces(inst.op)) {
+  if (atomic && !exchanges(inst.op)) {
     // What it reads is undefined if nobody wrote it, and so is what it leaves there.
     const unsigned first = me.first_of(event);
     load(me, event, lanes);

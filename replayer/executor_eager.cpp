@@ -60,8 +60,8 @@ class EagerExecutor : public Executor {
                                      [](const Operation& one) { return one.reaches_host; });
     own_events_.resize(slots_ + (reached && streams_.size() > 1 ? 1 : 0));
     for (hip::Event& event : own_events_) {
-      GFXGRAPH_TRY(instance_.library().check(hip.hipEventCreateWithFlags(&event, kDisableTiming),
-                                             "an event of the replay"));
+      GFXGRAPH_TRY(instance_.library().check(
+          hip.hipEventCreateWithFlags(&event, hip::kDisableTiming), "an event of the replay"));
     }
     seen_.resize(streams_.size());
     uses_null_stream_ = std::ranges::any_of(program.calls(), [&](const Call& call) {
@@ -108,7 +108,6 @@ class EagerExecutor : public Executor {
 
  private:
   static constexpr uint32_t kNoSlot = UINT32_MAX;
-  static constexpr uint32_t kDisableTiming = 0x2;
 
   // Which of the replay's own events stands for a host function, from its call to the call that
   // waits for it: as few as are in use at one time.

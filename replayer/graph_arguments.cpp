@@ -12,7 +12,6 @@
 namespace gfxgraph::replayer {
 namespace {
 
-constexpr uint32_t kDisableTiming = 0x2;
 constexpr uint32_t kCacheLine = 64;
 
 // Values that only the queue of the launch decides, which is HIP's.
@@ -172,7 +171,7 @@ Result<void> GraphArguments::fence() {
   Fence& fence = fences_[next_fence_];
   if (fence.event == nullptr) {
     GFXGRAPH_TRY(library.check(
-        library.table().hipEventCreateWithFlags(&fence.event, kDisableTiming), "an event"));
+        library.table().hipEventCreateWithFlags(&fence.event, hip::kDisableTiming), "an event"));
   }
   if (fence.pending) GFXGRAPH_TRY(wait_for(fence.run));
   GFXGRAPH_TRY(

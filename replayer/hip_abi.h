@@ -25,6 +25,9 @@ inline constexpr Error kErrorNotFound = 500;
 inline constexpr Error kErrorNotReady = 600;
 inline constexpr Error kErrorContextIsDestroyed = 709;  // also: of a stream that was destroyed
 
+// hipEventDisableTiming.
+inline constexpr uint32_t kDisableTiming = 0x2;
+
 // hipMemcpyKind.
 inline constexpr int kHostToDevice = 1;
 inline constexpr int kDeviceToHost = 2;

@@ -6,7 +6,6 @@ namespace gfxgraph::replayer {
 namespace {
 
 constexpr uint64_t kSlotAlignment = 256;
-constexpr uint32_t kDisableTiming = 0x2;
 
 }  // namespace
 
@@ -36,7 +35,7 @@ Result<void> InputRing::allocate() {
   for (Place& place : places_) {
     if (place.read != nullptr) continue;
     GFXGRAPH_TRY(source_.library().check(
-        source_.library().table().hipEventCreateWithFlags(&place.read, kDisableTiming),
+        source_.library().table().hipEventCreateWithFlags(&place.read, hip::kDisableTiming),
         "an event"));
   }
   GFXGRAPH_ASSIGN_OR_RETURN(memory_, allocate(stride * (kPlaces - 1)));

@@ -13,7 +13,6 @@ namespace gfxgraph::replayer {
 namespace {
 
 constexpr uint64_t kStagingAlignment = 256;
-constexpr uint32_t kDisableTiming = 0x2;
 
 tl::unexpected<Error> too_much() {
   return fail(Status::kCorrupt,
@@ -75,7 +74,7 @@ StagingRing::~StagingRing() {
 Result<void> StagingRing::allocate(uint64_t size_bytes) {
   for (Piece& one : pieces_) {
     GFXGRAPH_TRY(source_.library().check(
-        source_.library().table().hipEventCreateWithFlags(&one.event, kDisableTiming),
+        source_.library().table().hipEventCreateWithFlags(&one.event, hip::kDisableTiming),
         "an event of the ring for host copies"));
   }
   GFXGRAPH_ASSIGN_OR_RETURN(

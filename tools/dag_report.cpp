@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 using lanecheck::DataNode;
 using lanecheck::DataOrderReport;
 
-constexpr size_t kMostLines = 20;
+constexpr size_t kMostPairs = 20;
 
 const char* kind_name(DataNode::Kind kind) {
   switch (kind) {
@@ -59,11 +59,11 @@ std::string render_text(const format::Trace& trace, const DataOrderReport& repor
                        counted(needs, "dependency"));
   const auto list = [&](const char* what, const auto& pairs) {
     text += fmt::format("{}: {}\n", what, pairs.size());
-    for (size_t n = 0; n < std::min(pairs.size(), kMostLines); ++n)
+    for (size_t n = 0; n < std::min(pairs.size(), kMostPairs); ++n)
       text += fmt::format("  {} -> {}\n", node_text(trace, report.nodes[pairs[n].first]),
                           node_text(trace, report.nodes[pairs[n].second]));
-    if (pairs.size() > kMostLines)
-      text += fmt::format("  and {} more\n", pairs.size() - kMostLines);
+    if (pairs.size() > kMostPairs)
+      text += fmt::format("  and {} more\n", pairs.size() - kMostPairs);
   };
   list("missing synchronisation (nothing orders launches that share data)", report.missing);
   list(fmt::format("unneeded order (of {} adjacent launches in a stream, those that share no data, "

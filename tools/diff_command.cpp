@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostLines = 20;  // of one kind, as text
+constexpr size_t kMostDifferences = 20;  // of one kind, as text
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -34,12 +34,12 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// At most kMostLines lines, and how many more there are.
+// At most kMostDifferences lines, and how many more there are.
 template <typename Items, typename Line>
 void print_list(const char* title, const Items& items, uint64_t count, Line&& line) {
   if (count == 0) return;
   print("{}: {}\n", title, count);
-  const size_t shown = std::min(kMostLines, items.size());
+  const size_t shown = std::min(kMostDifferences, items.size());
   for (size_t i = 0; i < shown; ++i) print("  {}\n", line(items[i]));
   if (count > shown) print("  and {} more: --json lists them\n", count - shown);
 }

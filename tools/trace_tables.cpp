@@ -55,7 +55,7 @@ double work_items(const format::Launch& launch) {
   return items;
 }
 
-struct PlacedLaunch {
+struct LaunchRow {
   const format::Event* event;
   const format::Launch* launch;
   format::GraphId graph;  // 0: of the stream
@@ -64,7 +64,7 @@ struct PlacedLaunch {
 
 // In the order of the program; a graph's nodes at each launch of it.
 void for_each_placed(const format::Trace& trace,
-                     const std::function<void(const PlacedLaunch&)>& visit) {
+                     const std::function<void(const LaunchRow&)>& visit) {
   for (const format::Event& event : trace.events()) {
     if (const auto* launch = std::get_if<format::Launch>(&event.action)) {
       visit({&event, launch, 0, launch->stream});
@@ -95,7 +95,7 @@ Table kernel_table(const format::Trace& trace,
   };
   auto uses = std::make_shared<std::vector<Use>>(trace.kernels().size());
   double all_items = 0;
-  for_each_placed(trace, [&](const PlacedLaunch& one) {
+  for_each_placed(trace, [&](const LaunchRow& one) {
     Use& use = (*uses)[one.launch->kernel - 1];
     ++(one.graph == 0 ? use.launches : use.in_graphs);
     use.items += work_items(*one.launch);
@@ -193,7 +193,7 @@ Table launch_table(const format::Trace& trace) {
           [&trace](const Visit& visit) {
             std::vector<std::string> names(trace.kernels().size());
             uint64_t number = 0;
-            for_each_placed(trace, [&](const PlacedLaunch& one) {
+            for_each_placed(trace, [&](const LaunchRow& one) {
               std::string& name = names[one.launch->kernel - 1];
               if (name.empty()) name = demangle(trace.kernels()[one.launch->kernel - 1].name);
               const format::SiteId site = one.event->site;

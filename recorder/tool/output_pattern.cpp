@@ -21,8 +21,6 @@ constexpr const char* kRankVariables[] = {
     "SLURM_PROCID",          // srun
 };
 
-constexpr std::string_view kExtension = ".gfxg";
-
 bool separates(char c) { return c == '-' || c == '_' || c == '.'; }
 
 }  // namespace

@@ -15,6 +15,8 @@
 
 namespace gfxgraph::recorder {
 
+inline constexpr std::string_view kExtension = ".gfxg";  // of a trace
+
 struct ProcessIdentity {
   pid_t pid = 0;
   std::optional<uint64_t> rank;  // nothing: %r is 0

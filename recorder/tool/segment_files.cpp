@@ -12,11 +12,11 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "recorder/tool/output_pattern.h"
 
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr std::string_view kExtension = ".gfxg";
 constexpr unsigned kMostNames = 100'000;
 
 // "T.WORD.gfxg" of "T.gfxg".
