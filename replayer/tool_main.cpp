@@ -366,7 +366,10 @@ Result<int> replay_trace(const Arguments& arguments) {
               *replay, facts));
 
   watchdog.enter("comparing schedules");
-  if (facts.report && facts.report->differs()) progress.at("comparing with other schedules");
+  if (facts.report && facts.report->differs()) {
+    progress.clear();  // a new line is shown at once, also just after one of the bisection
+    progress.at("comparing with other schedules");
+  }
   if (facts.report && facts.report->differs() && server) {
     facts.schedule = compare_schedules(
         [&](const ProbeRequest& request) { return server->run(request); }, *facts.report,
