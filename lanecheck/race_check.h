@@ -224,7 +224,6 @@ class RaceCheck {
   Sites& sites_;
   RaceShadow shadow_;
   std::vector<Place> places_ = std::vector<Place>(stamp::kSites);
-  size_t places_used_ = 0;
   std::unordered_map<const emulator::Workgroup*, std::unique_ptr<RaceGroup>> groups_;
   std::vector<std::unique_ptr<RaceGroup>> spare_groups_;
 
