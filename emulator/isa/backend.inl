@@ -185,12 +185,17 @@ struct BackendFor {
   const ::gfxgraph::emulator::Backend name =       \
       ::gfxgraph::emulator::BackendFor<Observer>::make(GFXGRAPH_BACKEND_TEXT(GFXGRAPH_ISA));
 // Defines `const Backend <name>_isa_v2` (v3, v4) in the present namespace. A build with one
-// instruction set (sanitizers) gives it all three names.
-#ifdef GFXGRAPH_ONE_ISA
+// instruction set (sanitizers) gives it all three names, one for this machine only those of the
+// sets that it leaves out, too.
+#if defined(GFXGRAPH_ONE_ISA) || defined(GFXGRAPH_INSTEAD_OF_V4)
 #define GFXGRAPH_DEFINE_BACKEND(Observer, name)       \
   GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v2) \
   GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v3) \
   GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v4)
+#elif defined(GFXGRAPH_INSTEAD_OF_V2)
+#define GFXGRAPH_DEFINE_BACKEND(Observer, name)       \
+  GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v2) \
+  GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v3)
 #else
 #define GFXGRAPH_DEFINE_BACKEND(Observer, name) \
   GFXGRAPH_DEFINE_BACKEND_AS(Observer, GFXGRAPH_BACKEND_JOIN(name, GFXGRAPH_ISA))
