@@ -1,5 +1,6 @@
-// fmt's own code, once: with header-only fmt each source compiles a copy, a tenth of its time. Like
-// fmt's src/format.cc, which Debian ships as a shared library only, and not for static ones.
+// fmt's own code, once: with header-only fmt each source compiles a copy, which takes a tenth of
+// its time. Like fmt's src/format.cc; Debian has it as a shared library only, which must not get
+// into recorded programs.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

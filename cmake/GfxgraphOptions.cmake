@@ -8,7 +8,7 @@ target_compile_options(gfxgraph_options INTERFACE
   # The emulator's arithmetic must be what the tables say: no contraction, no fast math.
   -ffp-contract=off)
 # Sources of a target are compiled in batches (presets release, package, asan, tsan): a batch parses its headers and
-# instantiates their templates once. CMake's files for this name sources by absolute paths.
+# instantiates their templates once. CMake includes sources by absolute paths, which must not get into __FILE__.
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 20)
 target_compile_options(gfxgraph_options INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(CMAKE_UNITY_BUILD)

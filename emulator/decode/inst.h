@@ -225,11 +225,12 @@ DecodeStatus decode(const uint32_t* words, size_t available, uint64_t pc, Inst& 
 // ---- binding (emulator/isa/, compiled once per instruction set of the host)
 // -----------------------
 //
-// Every file in emulator/isa/ is compiled several times, with GFXGRAPH_ISA = isa_v2, isa_v3, isa_v4
-// (x86-64 levels) and its code stands in `inline namespace GFXGRAPH_ISA`; nothing there may be
-// visible outside but through the table below, and inline functions that it shares with other files
-// are always_inline. A bind function gives the handler or null (unsupported: the engine refuses by
-// name). It may rewrite inst.k/imm for its handler's use, never operands (observers read them).
+// Every file in emulator/isa/ is compiled several times, with GFXGRAPH_ISA = isa_v2, isa_v3, some
+// with isa_v4 (x86-64 levels; emulator/CMakeLists.txt), and its code stands in `inline namespace
+// GFXGRAPH_ISA`; nothing there may be visible outside but through the table below, and inline
+// functions that it shares with other files are always_inline. A bind function gives the handler or
+// null (unsupported: the engine refuses by name). It may rewrite inst.k/imm for its handler's use,
+// never operands (observers read them).
 struct VectorBinder {
   Handler (*bind)(Inst& inst);  // formats kVop1..kVop3p
 };
