@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "format/container.h"
 #include "trace_builder.h"
 
 namespace gfxgraph::format {
@@ -256,6 +257,32 @@ TEST(Writer, RefusesWhatCouldNotBeReadAndSaysSo) {
   EXPECT_EQ(trace->findings()[0].call, "launch");
   EXPECT_EQ(trace->findings()[0].count, 2u);
   EXPECT_THAT(trace->findings()[0].detail, HasSubstr("kernel 7 does not exist"));
+}
+
+// FlatBuffers ends the process on a payload of 2 GiB, so that size is refused before it is packed.
+TEST(Writer, RefusesRecordsThatFlatBuffersCannotHold) {
+  TemporaryFolder folder;
+  const auto writer = create(folder / "t.gfxg");
+  const auto expect_refused = [](const auto& result, std::string_view what) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().status, Status::kInvalidArgument);
+    EXPECT_THAT(result.error().message, HasSubstr(fmt::format("{}: ", what)));
+    EXPECT_THAT(result.error().message, HasSubstr("bytes are more than a record may hold"));
+  };
+  Environment environment = sample_environment();
+  environment.device_name.assign(kMaxStructuredBytes, 'n');
+  expect_refused(writer->add(environment), "environment");
+  Kernel kernel;
+  kernel.name = std::move(environment.device_name);
+  expect_refused(writer->add(kernel), "kernel");
+  kernel.name.clear();
+  kernel.name.shrink_to_fit();
+  ASSERT_OK(add_preamble(*writer));
+  Launch launch = sample_launch(1, 1);
+  launch.kernarg.resize(kMaxStructuredBytes);
+  expect_refused(writer->add(event_of(std::move(launch))), "launch");
+  ASSERT_OK(writer->seal());
+  EXPECT_FALSE(open(folder / "t.gfxg")->complete());
 }
 
 // Readers have tables by id.
