@@ -295,6 +295,9 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
     const Result<lanecheck::ToolSet> set = lanecheck::parse_tools(tools);
     if (!set) return usage(set.error());
     options.selection.tools = *set;
+  } else if (program.record) {
+    // It was run for the check: all of it, where a trace may be checked again with other tools.
+    options.selection.tools = lanecheck::parse_tools("all").value();
   }
   for (const std::string& text : launches) {
     const Result<lanecheck::LaunchRange> range = lanecheck::parse_launch_range(text);

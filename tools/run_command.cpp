@@ -93,11 +93,11 @@ int run_command(int argc, char** argv) {
   const SplitArguments split = split_arguments(argc, argv);
   CLI::App app(
       "Runs a HIP program on gfxgraph's software agent, without a GPU. The program's output "
-      "and\nexit code pass through unchanged. With --check, gfxgraph check then checks its work, "
-      "and its\noptions may be given, too; the exit code is that of the check, or the program's if "
-      "the check\nhas nothing to report.\n\nExample: gfxgraph run -- ./app --size 4096\nExample: "
-      "gfxgraph run --devices 2 -- ./app\nExample: gfxgraph run --check --tool all -- ./app --size "
-      "4096",
+      "and\nexit code pass through unchanged. With --check, gfxgraph check then checks its work "
+      "with all\ntools, also if it died, and its options may be given, too; the exit code is that "
+      "of the check,\nor the program's if the check has nothing to report.\n\nExample: gfxgraph "
+      "run -- ./app --size 4096\nExample: gfxgraph run --devices 2 -- ./app\nExample: gfxgraph run "
+      "--check --format sarif -o check.sarif -- ./app --size 4096",
       "gfxgraph run");
   std::string device = "emulated";
   app.add_option("--device", device,

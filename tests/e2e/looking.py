@@ -180,6 +180,11 @@ def run_check(build, scratch):
     require(report["trace"] == str(tail) and report["findings"], f"{report}")
     done = checked(tail, options=("--masked-lane=error", "-o", scratch / "report.txt"), expect=4)
     require(f"{tail}: " in (scratch / "report.txt").read_text(), "the report names another file")
+    # All tools, unless some are named: only racecheck finds this. A fault does not keep the report from being written.
+    require("R4" in checked(build.programs / "unordered_sum", "race", expect=4).stdout, "no race was found")
+    checked(build.programs / "unordered_sum", "race", options=("--tool", "memcheck"))
+    checked(build.programs / "misbehave", "fault", options=("--format", "sarif", "-o", scratch / "report.sarif"), expect=4)
+    require("E1" in (scratch / "report.sarif").read_text(), "the report lacks the fault")
     # A program that is killed: what it did until then is checked. One without HIP: nothing is.
     done = checked(build.programs / "misbehave", "abort", expect=None)
     require("the program was" in done.stderr, done.stderr)
@@ -193,7 +198,7 @@ def run_check_equals(build, scratch, kind):
     found = {"print": [], "heap": [], "overflow": ["E10"], "after_free": ["E11"], "twice": ["E12"], "assert": ["F1"]}[kind]
     # The agent makes a status of 0 a 1 if a kernel has failed.
     run(build.record(trace, program, kind), 1 if kind == "assert" else 0)
-    run(build.tool("gfxgraph", "check", trace, "--format", "json", "-o", report), 4 if found else 0)
+    run(build.tool("gfxgraph", "check", trace, "--tool", "all", "--format", "json", "-o", report), 4 if found else 0)
     of_trace = json.loads(report.read_text())
     run(build.tool("gfxgraph", "run", "--check", "--format", "json", "-o", report, "--", program, kind), 4 if found else 0)
     of_run = json.loads(report.read_text())
