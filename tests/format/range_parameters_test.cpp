@@ -376,6 +376,29 @@ TEST_F(RangeParameters, NodesOfGraphs) {
   EXPECT_EQ(found.constant_places, 2 * (7u + 18u) - 1u);
 }
 
+TEST_F(RangeParameters, TransfersNameTheirNodes) {
+  format::Copy in;
+  in.destination.allocation = 1;
+  in.width_bytes = 16;
+  in.host_source = bytes(7, 16);
+  format::Graph graph;
+  graph.id = 1;
+  graph.nodes = {{format::Memset{}, {}}, {format::Memset{}, {0}}, {in, {1}}};
+  trace_.graphs_.push_back(graph);
+  for (int i = 0; i < 2; ++i) {
+    step([&] {
+      trace_.add(in);
+      trace_.add(format::GraphLaunch{1, 0, 0});
+    });
+  }
+  const RangeComparison found = only();
+  ASSERT_EQ(found.inputs.size(), 2u);
+  EXPECT_EQ(found.inputs[0].work, 0u);
+  EXPECT_EQ(found.inputs[0].node, kNone);
+  EXPECT_EQ(found.inputs[1].work, 1u);
+  EXPECT_EQ(found.inputs[1].node, 2u);
+}
+
 TEST_F(RangeParameters, OtherShapesAndOpenRangesAreNoIterations) {
   step([&] { trace_.add(attend(0)); });
   step([&] {
