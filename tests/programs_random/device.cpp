@@ -113,6 +113,7 @@ void Device::allocate(Region& region, uint32_t variant) {
       HIP(hipHostRegister(region.host, region.size,
                           devices_ > 1 ? hipHostRegisterPortable : hipHostRegisterDefault));
       HIP(hipHostGetDevicePointer(&pointer, region.host, 0));
+      if (host_addresses_ && variant % 2 == 0) pointer = region.host;
       region.device = static_cast<uint8_t*>(pointer);
       return;
     case Kind::kPageable: region.host = static_cast<uint8_t*>(std::malloc(region.size)); return;

@@ -106,6 +106,7 @@ class Device {
  public:
   Device(bool dry, std::string code_object) : dry_(dry), code_object_(std::move(code_object)) {}
   bool dry() const { return dry_; }
+  void use_host_addresses() { host_addresses_ = true; }
 
   void allocate(Region& region, uint32_t variant);
   void release(Region& region);
@@ -177,6 +178,7 @@ class Device {
   hipFunction_t function(const Work& work);
 
   bool dry_;
+  bool host_addresses_ = false;
   int devices_ = 1;
   std::string code_object_;
   std::vector<char> code_;

@@ -76,10 +76,22 @@ bool choose(const std::string& list, uint64_t& features) {
   return true;
 }
 
+bool has(const Options& options, Feature feature) {
+  return (options.features >> static_cast<int>(feature) & 1) != 0;
+}
+
+// The program that follows a reset begins with nothing, like the one before it.
+uint64_t run_after_reset(Options options) {
+  if (!options.list) check(hipDeviceReset(), "hipDeviceReset");
+  options.seed += 1ull << 32;
+  return Program(options).run();
+}
+
 int perform(const Options& options) {
   Program program(options);
   try {
-    const uint64_t hash = options.steps > 0 ? program.run_steps() : program.run();
+    uint64_t hash = options.steps > 0 ? program.run_steps() : program.run();
+    if (has(options, Feature::resets)) hash = mix64(hash) ^ run_after_reset(options);
     std::printf("seed %llu: ok %016llx\n", static_cast<unsigned long long>(options.seed),
                 static_cast<unsigned long long>(hash));
     std::fflush(stdout);
@@ -139,7 +151,7 @@ int run(int argc, char** argv) {
       return usage();
   }
   // Before HIP's first call, unless the environment has it.
-  if ((options.features >> static_cast<int>(Feature::devices) & 1) != 0)
+  if (has(options, Feature::devices))
     setenv("GFXGRAPH_DEVICES", std::to_string(kMostDevices).c_str(), 0);
   int result = 0;
   for (; options.seed <= last && result == 0; ++options.seed) result = perform(options);

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "../../include/gfxgraph/record.h"
+#include "side_threads.h"
 
 namespace random_programs {
 
@@ -264,7 +265,11 @@ void Program::begin() {
 }
 
 uint64_t Program::run() {
+  if (on(Feature::host_addresses)) device_.use_host_addresses();
   begin();
+  SideThreads sides;
+  if (on(Feature::threads) && !device_.dry())
+    sides.start(options_.seed, 2, !on(Feature::handles), on(Feature::cancels));
   // A range of the program, which can be recorded alone.
   Rng cut(options_.seed, 3ull << 40);
   const int first = static_cast<int>(cut.below(static_cast<uint32_t>(options_.size)));
@@ -277,6 +282,7 @@ uint64_t Program::run() {
     if (now_ == last && options_.ends) break;
   }
   if (options_.names && first < options_.size && last >= options_.size) gfxgraph_range_end("cut");
+  sides.finish();
   const uint64_t hash = finish();
   for (int i = 0; i < memory_.count() && !options_.dump.empty(); ++i) {
     if (memory_.at(i).live && memory_.at(i).kind != Kind::kPageable && !memory_.at(i).is_image())
