@@ -448,6 +448,22 @@ TEST_F(RangeParameters, NestsBeyondTheLimitAreNamed) {
   EXPECT_EQ(all.comparisons[0].parameters.size(), 1u);
 }
 
+// The values of a parameter count, too.
+TEST_F(RangeParameters, ListsFewerParametersOfManyIterations) {
+  for (uint32_t i = 0; i < 200; ++i) {
+    step([&] {
+      for (uint32_t n = 0; n < 20; ++n) trace_.add(attend((n + 2) * i));
+    });
+  }
+  const auto groups = group_iterations(summarize_ranges(trace_));
+  const RangeComparison all = compare_iterations(trace_, groups).comparisons.at(0);
+  EXPECT_EQ(all.parameters.size(), 20u);
+  const RangeComparison some = compare_iterations(trace_, groups, 20).comparisons.at(0);
+  EXPECT_GT(some.parameters.size(), 0u);
+  EXPECT_LT(some.parameters.size(), 20u);
+  EXPECT_EQ(some.parameters.size() + some.unlisted_places, 20u);
+}
+
 TEST_F(RangeParameters, WhatIsListedIsLimited) {
   for (uint32_t i = 0; i < 3; ++i) {
     step([&] {
