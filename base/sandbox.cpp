@@ -45,8 +45,15 @@ struct Hello {
 
 // ---- the worker ----
 
+// "/dev/fd/63" and the like, by which shells pass pipes.
+bool is_named(int fd, const std::vector<std::filesystem::path>& paths) {
+  return std::ranges::any_of(paths, [&](const std::filesystem::path& path) {
+    return path == fmt::format("/dev/fd/{}", fd) || path == fmt::format("/proc/self/fd/{}", fd);
+  });
+}
+
 // Descriptors that gfxgraph opened are closed by exec; those that it was started with are not.
-void close_inherited_descriptors() {
+void close_inherited_descriptors(const Access& access) {
   DIR* const folder = ::opendir("/proc/self/fd");
   if (folder == nullptr) return;
   std::vector<int> inherited;
@@ -55,7 +62,8 @@ void close_inherited_descriptors() {
     int fd = -1;
     std::from_chars(name.data(), name.data() + name.size(), fd);
     const int flags = fd > STDERR_FILENO ? ::fcntl(fd, F_GETFD) : -1;
-    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) inherited.push_back(fd);
+    if (flags < 0 || (flags & FD_CLOEXEC) != 0) continue;
+    if (!is_named(fd, access.read) && !is_named(fd, access.write)) inherited.push_back(fd);
   }
   ::closedir(folder);
   for (const int fd : inherited) ::close(fd);
@@ -106,7 +114,7 @@ std::optional<std::string> demangle_in_parent(const std::string& name) {
 void begin_work(int socket, pid_t parent, const Access& access) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExitFailed);
-  close_inherited_descriptors();
+  close_inherited_descriptors(access);
   limit_resources(access);
   Hello hello{-ENOSYS, -ENOSYS};
   hello.landlock =
@@ -274,9 +282,9 @@ int code_of(const char* command, int status, const std::string& crime) {
   return kExitDataLost;
 }
 
-void note_refusal(int error) {
-  console::message(fmt::format("note: no sandbox: the kernel refuses it ({})",
-                               error != 0 ? errno_message(error) : "unknown reason"));
+void note_refusal(const char* what, int error) {
+  console::message(
+      fmt::format("note: no sandbox: the kernel refuses {} ({})", what, errno_message(error)));
 }
 
 }  // namespace
@@ -288,7 +296,7 @@ int enter(const char* command, const Access& access) {
   std::fflush(nullptr);
   std::array<int, 2> sockets = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
-    note_refusal(errno);
+    note_refusal("a socket", errno);
     return -1;
   }
   ForwardedSignals signals;
@@ -304,10 +312,17 @@ int enter(const char* command, const Access& access) {
   ::close(sockets[1]);
   const std::optional<Hello> hello =
       worker > 0 ? receive(sockets[0]) : Hello{-no_process, -no_process};
-  const int process = worker > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, worker, 0)) : -1;
+  int process = -1;
+  const char* what = worker < 0 ? "a process" : "seccomp";
   int refused = !hello ? ECHILD : hello->listener < 0 ? -hello->listener : 0;
-  if (refused == 0 && process < 0) refused = errno;
-  if (refused == 0 && !can_read_memory_of(worker)) refused = errno;
+  const auto need = [&](const char* name, bool given) {
+    if (refused != 0 || given) return;
+    what = name;
+    refused = errno;
+  };
+  if (refused == 0) process = static_cast<int>(::syscall(SYS_pidfd_open, worker, 0));
+  need("pidfd_open", process >= 0);
+  need("process_vm_readv", refused != 0 || can_read_memory_of(worker));
   if (refused == 0) {
     if (hello->landlock < 0) {
       console::detail(fmt::format("sandbox without Landlock: {}", errno_message(-hello->landlock)));
@@ -329,7 +344,7 @@ int enter(const char* command, const Access& access) {
   ::close(sockets[0]);
   if (process >= 0) ::close(process);
   if (hello && hello->listener >= 0) ::close(hello->listener);
-  note_refusal(refused);
+  note_refusal(what, refused);
   limit_resources(access);
   return -1;
 }

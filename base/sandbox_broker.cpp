@@ -57,10 +57,11 @@ bool changes_files(int flags) {
          (flags & O_TMPFILE) == O_TMPFILE;
 }
 
+// Empty: newer than libseccomp.
 std::string call_name(int number) {
   const std::unique_ptr<char, decltype(&std::free)> name(
       ::seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number), &std::free);
-  return name != nullptr ? name.get() : fmt::format("number {}", number);
+  return name != nullptr ? name.get() : "";
 }
 
 int as_int(uint64_t argument) { return static_cast<int>(static_cast<uint32_t>(argument)); }
@@ -76,9 +77,9 @@ Policy::Policy(const Access& access) : programs_(access.programs) {
     if (path.empty()) continue;
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     add(output_folders_, folder);
-    add(outputs_, path);
-    // The same file by the other spelling of its directory.
+    // By both spellings of its directory. A link is not followed: what it leads to is no output.
     const fs::path real = fs::canonical(folder, error);
+    outputs_.emplace((working_folder_ / path).lexically_normal().string(), path);
     if (!error) outputs_.emplace((real / path.filename()).string(), path);
     output_names_.insert(path.filename().string());
   }
@@ -179,8 +180,12 @@ Broker::Answer Broker::answer(const seccomp_notif& request) {
     case SYS_unlinkat: return unlink(as_int(a[0]), a[1], a[2]);
     case SYS_mkdir: return make_folder(AT_FDCWD, a[0], a[1]);
     case SYS_mkdirat: return make_folder(as_int(a[0]), a[1], a[2]);
-    default: return {.crime = fmt::format("the system call {}", call_name(request.data.nr))};
+    default: break;
   }
+  const std::string name = call_name(request.data.nr);
+  // The C library may try a new call first, and use an old one if the kernel does not have it.
+  if (name.empty()) return {.error = ENOSYS};
+  return {.crime = "the system call " + name};
 }
 
 Broker::Answer Broker::open(int folder, uint64_t name, uint64_t wanted, uint64_t mode_bits) {

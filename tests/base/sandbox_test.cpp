@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -348,6 +349,70 @@ TEST_F(SandboxTest, MemoryHasALimit) {
     return at == MAP_FAILED && core.rlim_max == 0 ? 0 : 1;
   };
   EXPECT_EQ(run(work, {.data_bytes = size_t{512} << 20}), 0);
+}
+
+// How a child ends that gets `error` from a system call. It has only this test's thread.
+int status_without(int call, int error, const std::function<int()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const scmp_filter_ctx filter = ::seccomp_init(SCMP_ACT_ALLOW);
+    const uint32_t refuse = SCMP_ACT_ERRNO(static_cast<uint32_t>(error));
+    if (::seccomp_rule_add(filter, refuse, call, 0) != 0 || ::seccomp_load(filter) != 0)
+      ::_exit(99);
+    ::_exit(work());
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(SandboxTest, AKernelThatRefusesGetsANote) {
+  const std::pair<int, const char*> calls[] = {{SCMP_SYS(seccomp), "seccomp"},
+                                               {SCMP_SYS(process_vm_readv), "process_vm_readv"},
+                                               {SCMP_SYS(pidfd_open), "pidfd_open"}};
+  for (const auto& [call, name] : calls) {
+    testing::internal::CaptureStderr();
+    const auto work = [] {
+      const pid_t self = ::getpid();
+      const int code = enter("test", {});
+      return code < 0 && !is_worker() && ::getpid() == self ? 0 : 1;
+    };
+    EXPECT_EQ(status_without(call, EPERM, work), 0) << call;
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                HasSubstr(std::string("gfxgraph: note: no sandbox: the kernel refuses ") + name));
+  }
+}
+
+TEST_F(SandboxTest, WithoutLandlockTheFilterHolds) {
+  const auto work = [&] {
+    const int code = run([&] {
+      ::open((folder_ / "new").c_str(), O_WRONLY | O_CREAT, 0600);
+      return kWentOn;
+    });
+    if (code != kExitDataLost || message_.find("stopped opening") == message_.npos) return 1;
+    return run([] { return ::open("/etc/passwd", O_RDONLY) < 0 && errno == EACCES ? 0 : 1; });
+  };
+  EXPECT_EQ(status_without(SCMP_SYS(landlock_create_ruleset), ENOSYS, work), 0);
+  EXPECT_FALSE(fs::exists(folder_ / "new"));
+}
+
+TEST_F(SandboxTest, CallsThatNobodyKnowsAreMissing) {
+  EXPECT_EQ(run([] { return ::syscall(4000) == -1 && errno == ENOSYS ? 0 : 1; }), 0) << message_;
+}
+
+TEST_F(SandboxTest, DescriptorsOnTheCommandLineStay) {
+  const int inherited = ::open(write("inherited", "").c_str(), O_RDWR);
+  const auto work = [&] { return ::write(inherited, "x", 1) == 1 ? 0 : 1; };
+  EXPECT_EQ(run(work, {.write = {"/dev/fd/" + std::to_string(inherited)}}), 0) << message_;
+  ::close(inherited);
+}
+
+TEST_F(SandboxTest, ALinkIsNoWayToItsTarget) {
+  const fs::path target = write("target", "mine");
+  const fs::path link = folder_ / "link";
+  fs::create_symlink(target, link);
+  const auto work = [&] { return ::open(target.c_str(), O_RDWR), kWentOn; };
+  EXPECT_EQ(run(work, {.write = {link}}), kExitDataLost);
 }
 
 TEST_F(SandboxTest, ACrashIsASentence) {
