@@ -1,6 +1,7 @@
 #include "base/demangle.h"
 
 #include <cxxabi.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -54,13 +55,16 @@ std::optional<std::string> demangle_here(const std::string& name) {
   return std::string(text.get());
 }
 
-[[noreturn]] void demangle_in_child(const std::string& name, int pipe) {
+std::atomic<std::optional<std::string> (*)(const std::string&)> elsewhere{nullptr};
+
+[[noreturn]] void demangle_in_child(const std::string& name, int pipe, void (*lock)()) {
   const rlimit seconds{1, 1};
   const rlimit bytes{kMaxChildBytes, kMaxChildBytes};
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CPU, &seconds);
   ::setrlimit(RLIMIT_DATA, &bytes);
   ::setrlimit(RLIMIT_CORE, &no_core);
+  if (lock != nullptr) lock();
   const std::optional<std::string> text = demangle_here(name);
   if (!text || text->size() > kMaxReadableBytes) ::_exit(1);
   for (std::string_view left = *text; !left.empty();) {
@@ -89,28 +93,6 @@ std::optional<std::string> read_all(int pipe) {
   return std::nullopt;
 }
 
-std::optional<std::string> demangle_apart(const std::string& name) {
-  int pipe[2];
-  if (::pipe(pipe) != 0) return std::nullopt;
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::close(pipe[0]);
-    demangle_in_child(name, pipe[1]);
-  }
-  ::close(pipe[1]);
-  std::optional<std::string> text;
-  if (child > 0) {
-    text = read_all(pipe[0]);
-    if (!text) ::kill(child, SIGKILL);
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) text.reset();
-  }
-  ::close(pipe[0]);
-  return text;
-}
-
 // The name itself if its brackets are not balanced.
 std::string without_template_arguments(const std::string& name) {
   std::string result;
@@ -128,6 +110,32 @@ std::string without_template_arguments(const std::string& name) {
 
 }  // namespace
 
+std::optional<std::string> demangle_apart(const std::string& name, void (*lock)()) {
+  int pipe[2];
+  if (::pipe2(pipe, O_CLOEXEC) != 0) return std::nullopt;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(pipe[0]);
+    demangle_in_child(name, pipe[1], lock);
+  }
+  ::close(pipe[1]);
+  std::optional<std::string> text;
+  if (child > 0) {
+    text = read_all(pipe[0]);
+    if (!text) ::kill(child, SIGKILL);
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) text.reset();
+  }
+  ::close(pipe[0]);
+  return text;
+}
+
+void demangle_elsewhere(std::optional<std::string> (*other)(const std::string&)) {
+  elsewhere = other;
+}
+
 std::string demangle_trusted(const std::string& name) {
   if (!name.starts_with("_Z") || name.size() > kMaxMangledBytes) return name;
   return demangle_here(name).value_or(name);
@@ -142,7 +150,8 @@ std::string demangle(const std::string& name) {
   }
   if (std::chrono::nanoseconds(spent_ns.load()) >= kMaxTogether) return name;
   const auto start = std::chrono::steady_clock::now();
-  std::optional<std::string> text = demangle_apart(name);
+  const auto other = elsewhere.load();
+  std::optional<std::string> text = other != nullptr ? other(name) : demangle_apart(name);
   spent_ns += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
   return std::move(text).value_or(name);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace gfxgraph {
@@ -13,6 +14,14 @@ std::string demangle(const std::string& name);
 
 // For a trusted name, from this process's own code: starts no process.
 std::string demangle_trusted(const std::string& name);
+
+// As demangle(), always in a separate process, which calls `lock` before it looks at the name.
+// Nothing: no name, or too expensive.
+std::optional<std::string> demangle_apart(const std::string& name, void (*lock)() = nullptr);
+
+// For a process that may not start others: from now on, `other` takes the place of
+// demangle_apart().
+void demangle_elsewhere(std::optional<std::string> (*other)(const std::string& name));
 
 // "ns::gemv<true>" for "void ns::(anonymous namespace)::gemv<true>(float const*, int)", for lines
 // that people read. If that is longer than `most` bytes, template arguments become "<...>", and the

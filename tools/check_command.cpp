@@ -26,6 +26,7 @@
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"
+#include "tools/worker.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -285,6 +286,8 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
                  "or GiB (default: half of this machine's memory)")
       ->transform(CLI::AsSizeValue(false));
   app.add_flag("--allow-torn,--torn", torn, "accept a damaged trace and check its intact part");
+  bool no_sandbox = false;
+  add_sandbox_option(app, no_sandbox);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
 
   if (json) format_name = "json";
@@ -321,6 +324,10 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
     enforce_time("check",
                  (options.limits.seconds + kGraceSeconds) * static_cast<double>(paths.size()));
   }
+  const sandbox::Access access{.read = {paths.begin(), paths.end()},
+                               .write = {output},
+                               .data_bytes = data_limit(options.limits.memory_bytes)};
+  if (const int code = enter_sandbox("check", no_sandbox, access); code >= 0) return code;
   options.selection.several_traces = paths.size() > 1;
   const Request request{options, std::move(*suppressions), std::move(*known), fail_on, torn};
   if (const Result<void> found = check_selection(paths, request); !found)

@@ -13,6 +13,7 @@
 
 #include "base/own_process.h"
 #include "base/print.h"
+#include "base/sandbox.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 
@@ -29,6 +30,7 @@ class TemporaryFolder {
     if (!error && ::mkdtemp(name.data()) != nullptr) path_ = name;
   }
   ~TemporaryFolder() {
+    if (sandbox::is_worker()) return;  // the parent made it and removes it
     std::error_code ignored;
     if (!path_.empty()) fs::remove_all(path_, ignored);
   }

@@ -20,6 +20,7 @@
 #include "tools/read_limits.h"
 #include "tools/result_file.h"
 #include "tools/trace_diff.h"
+#include "tools/worker.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -179,8 +180,12 @@ int diff_command(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber);
   add_json(app, json);
   add_read_limits(app, limits);
+  bool no_sandbox = false;
+  add_sandbox_option(app, no_sandbox);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("diff", limits);
+  const sandbox::Access access{.read = {first, second}};
+  if (const int code = enter_sandbox("diff", no_sandbox, access); code >= 0) return code;
   if (looks_like_result(first) && looks_like_result(second))
     return diff_results(first, second, json, slower_by);
   if (slower_by) {

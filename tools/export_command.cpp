@@ -26,6 +26,7 @@
 #include "tools/text_sink.h"
 #include "tools/timeline.h"
 #include "tools/work_text.h"
+#include "tools/worker.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -155,6 +156,8 @@ int export_command(int argc, char** argv) {
   app.add_option("-o,--output", output, "file, or folder for code (default: standard output)");
   app.add_option("--graph", graph, "only this graph, with dot");
   add_read_limits(app, limits);
+  bool no_sandbox = false;
+  add_sandbox_option(app, no_sandbox);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("export", limits);
   if (format == "code" && output.empty()) {
@@ -165,6 +168,9 @@ int export_command(int argc, char** argv) {
     console::error("--graph goes with --format dot");
     return kExitUsage;
   }
+  sandbox::Access access{.read = {path}};
+  (format == "code" ? access.folders : access.write).emplace_back(output);
+  if (const int code = enter_sandbox("export", no_sandbox, access); code >= 0) return code;
 
   const std::unique_ptr<ProgressLine> progress = make_progress();
   progress->at("reading " + path);

@@ -17,6 +17,7 @@
 #include "tools/extract.h"
 #include "tools/read_limits.h"
 #include "tools/standalone.h"
+#include "tools/worker.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -132,6 +133,8 @@ int extract_command(int argc, char** argv) {
   app.add_flag("--allow-diverged", arguments.options.allow_diverged,
                "extract even if memory differs from the contents in the trace");
   add_read_limits(app, limits);
+  bool no_sandbox = false;
+  add_sandbox_option(app, no_sandbox);
   app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 3 damaged or incomplete trace.");
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   const auto named = [&](const char* option) { return app.count(option) != 0; };
@@ -160,6 +163,9 @@ int extract_command(int argc, char** argv) {
       return report({Status::kIo, fmt::format("{}: {}", arguments.standalone, error.message())});
     output = arguments.standalone + "/kernel.gfxg";
   }
+  const sandbox::Access access{
+      .read = {arguments.trace}, .write = {output}, .folders = {arguments.standalone}};
+  if (const int code = enter_sandbox("extract", no_sandbox, access); code >= 0) return code;
   if (const Result<void> done = extract_file(arguments, output); !done) return report(done.error());
   if (arguments.standalone.empty()) return kExitOk;
   const Result<void> written = write_standalone(output, arguments.standalone);

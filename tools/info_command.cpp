@@ -31,6 +31,7 @@
 #include "tools/trace_buffers.h"
 #include "tools/trace_summary.h"
 #include "tools/trace_tables.h"
+#include "tools/worker.h"
 
 namespace gfxgraph::tools {
 
@@ -385,6 +386,8 @@ int info_command(int argc, char** argv) {
       ->check(CLI::IsMember({"text", "json", "dot"}));
   add_json(app, json);
   add_read_limits(app, limits);
+  bool no_sandbox = false;
+  add_sandbox_option(app, no_sandbox);
   if (const int parsed = parse(app, argc, argv); parsed >= 0) return parsed;
   enforce("info", limits);
   if (table_format.empty() && (sections.kernels || sections.launches))
@@ -401,6 +404,8 @@ int info_command(int argc, char** argv) {
     return kExitUsage;
   }
 
+  const sandbox::Access access{.read = {path}, .programs = sections.lint || sections.lint_summary};
+  if (const int code = enter_sandbox("info", no_sandbox, access); code >= 0) return code;
   if (const auto manifest = read_manifest(path))
     return info_of_manifest(path, *manifest, sections, json);
   const std::unique_ptr<ProgressLine> progress = make_progress();

@@ -16,6 +16,7 @@
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"
+#include "tools/worker.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -139,6 +140,8 @@ int provenance_command(int argc, char** argv) {
                  "stop if live buffers and code need more: bytes, or a number with KiB, MiB "
                  "or GiB (default: half of this machine's memory)")
       ->transform(CLI::AsSizeValue(false));
+  bool no_sandbox = false;
+  add_sandbox_option(app, no_sandbox);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   if (json) format_name = "json";
   if (!output.empty() && !write) {
@@ -147,6 +150,9 @@ int provenance_command(int argc, char** argv) {
   }
   constexpr double kGraceSeconds = 30;
   if (limits.seconds > 0) enforce_time("provenance", limits.seconds + kGraceSeconds);
+  sandbox::Access access{.read = {path}, .data_bytes = data_limit(limits.memory_bytes)};
+  if (write) access.write.emplace_back(output.empty() ? path : output);
+  if (const int code = enter_sandbox("provenance", no_sandbox, access); code >= 0) return code;
   format::ReadOptions read_options;
   read_options.max_decompressed_bytes = limits.memory_bytes;
   const std::unique_ptr<ProgressLine> progress = make_progress();

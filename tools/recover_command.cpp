@@ -14,6 +14,7 @@
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"
+#include "tools/worker.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -66,9 +67,13 @@ int recover_command(int argc, char** argv) {
   app.add_option("-o,--output", output, "new trace (default: the name without .partial)");
   add_json(app, json);
   add_read_limits(app, limits);
+  bool no_sandbox = false;
+  add_sandbox_option(app, no_sandbox);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("recover", limits);
   if (output.empty() && !default_output(input, output)) return kExitUsage;
+  const sandbox::Access access{.read = {input}, .write = {output}};
+  if (const int code = enter_sandbox("recover", no_sandbox, access); code >= 0) return code;
 
   const std::unique_ptr<ProgressLine> progress = make_progress();
   progress->at("copying " + input);

@@ -20,6 +20,7 @@
 #include "tools/report_page.h"
 #include "tools/result_file.h"
 #include "tools/text_sink.h"
+#include "tools/worker.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -89,8 +90,13 @@ int report_command(int argc, char** argv) {
   app.add_option("RESULT", results, "JSON of gfxgraph check or gfxgraph-replay");
   app.add_option("-o,--output", output, "HTML file (default: standard output)")->type_name("FILE");
   add_read_limits(app, limits);
+  bool no_sandbox = false;
+  add_sandbox_option(app, no_sandbox);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("report", limits);
+  sandbox::Access access{.read = {path}, .write = {output}, .programs = true};
+  access.read.insert(access.read.end(), results.begin(), results.end());
+  if (const int code = enter_sandbox("report", no_sandbox, access); code >= 0) return code;
 
   const std::unique_ptr<ProgressLine> progress = make_progress();
   progress->at("reading " + path);

@@ -15,6 +15,7 @@
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"
+#include "tools/worker.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -75,8 +76,12 @@ int verify_command(int argc, char** argv) {
   app.add_option("TRACE", path, "trace file")->required();
   add_json(app, json);
   add_read_limits(app, limits);
+  bool no_sandbox = false;
+  add_sandbox_option(app, no_sandbox);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("verify", limits);
+  if (const int code = enter_sandbox("verify", no_sandbox, {.read = {path}}); code >= 0)
+    return code;
 
   const std::unique_ptr<ProgressLine> progress = make_progress();
   progress->at("checking every byte of " + path);

@@ -12,6 +12,9 @@ try() {
     echo "  not an exit code of the contract"
     cut -c1-300 err
   fi
+  if grep -nE 'the worker process crashed|the sandbox forbids' err; then
+    echo "  only the sandbox held"
+  fi
   if LC_ALL=C grep -nP '[^\x09\x0a\x20-\x7e\x80-\xff]|\xe2\x80[\x8e\x8f\xa8-\xae]' out err; then
     echo "  control characters"
   fi

@@ -45,6 +45,8 @@ def run(command, expect=0, timeout=300, env=None, preexec=None):
         raise Failure(f"no end after {timeout} s: {shlex.join(command)}") from None
     expected = {expect} if isinstance(expect, int) else expect
     wrong = done.returncode < 0 if expected is None else done.returncode not in expected
+    # A crash of a command that reads a trace in its worker process.
+    wrong = wrong or "the worker process crashed" in done.stderr or "the sandbox forbids" in done.stderr
     if wrong:
         code = done.returncode
         ended = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

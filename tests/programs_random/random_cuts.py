@@ -39,7 +39,8 @@ class Cut:
                                   errors="replace", timeout=120)
         except subprocess.TimeoutExpired:
             raise Wrong(f"{Path(command[0]).name}: no end in time") from None
-        if done.returncode not in codes:
+        crashed = "the worker process crashed" in done.stderr or "the sandbox forbids" in done.stderr
+        if done.returncode not in codes or crashed:
             raise Wrong(f"{' '.join(map(str, command[1:]))}: {ending(done.returncode)}: {tail(done.stdout + done.stderr)}")
         return done.stdout, done.stderr
 
