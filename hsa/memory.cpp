@@ -171,7 +171,8 @@ tl::unexpected<Error> out_of_device_memory(uint64_t bytes, uint64_t left) {
 }
 
 Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
-                                  const std::string& name, uint32_t device = 0) {
+                                  const std::string& name, DeviceAccess access,
+                                  uint32_t device = 0) {
   const std::optional<uint64_t> mapped = checked_align_up(bytes, kPageBytes);
   if (bytes == 0 || !mapped || *mapped >= kPlacementEnd) {
     return fail(Status::kInvalidArgument, fmt::format("cannot allocate {} bytes", bytes));
@@ -202,7 +203,7 @@ Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
                                          .mapped_bytes = *mapped,
                                          .host = memory,
                                          .kind = kind,
-                                         .read_only = false,
+                                         .read_only = access == DeviceAccess::kRead,
                                          .tag = 0,
                                          .name = name});
   if (!added) {
@@ -225,6 +226,7 @@ std::map<uint64_t, Block>::iterator find_block(Heap& h, uint64_t address) {
 // Requires the lock. A range may span adjacent mappings.
 bool fits_blocks(const Heap& h, std::map<uint64_t, Block>::const_iterator block, uint64_t address,
                  uint64_t bytes) {
+  if (block->second.kind == RegionKind::kSystem) return false;
   while (true) {
     const Allocation& held = block->second.allocation;
     const uint64_t here = held.address + held.mapped_bytes - address;
@@ -347,19 +349,23 @@ Result<std::byte*> allocate(Pool pool, uint64_t bytes, uint32_t device) {
   if (pool == Pool::kNone || pool >= Pool::kGroup) {
     return fail(Status::kInvalidArgument, "this pool cannot be allocated from");
   }
-  return allocate_block(pool, region_kind(pool), bytes, "", device);
+  // HSA: kernels only read their arguments. A kernel that could write those of the next one could
+  // redirect what the host trusts in them.
+  const DeviceAccess access = pool == Pool::kKernarg ? DeviceAccess::kRead : DeviceAccess::kWrite;
+  return allocate_block(pool, region_kind(pool), bytes, "", access, device);
 }
 
 Result<void> release(const void* pointer) {
   return release_block(reinterpret_cast<uint64_t>(pointer), false);
 }
 
-Result<std::byte*> allocate_system_memory(uint64_t bytes, const std::string& name) {
-  return allocate_block(Pool::kNone, RegionKind::kSystem, bytes, name);
+Result<std::byte*> allocate_system_memory(uint64_t bytes, const std::string& name,
+                                          DeviceAccess access) {
+  return allocate_block(Pool::kNone, RegionKind::kSystem, bytes, name, access);
 }
 
 Result<std::byte*> allocate_code_memory(uint64_t bytes, const std::string& name) {
-  return allocate_block(Pool::kNone, RegionKind::kCode, bytes, name);
+  return allocate_block(Pool::kNone, RegionKind::kCode, bytes, name, DeviceAccess::kWrite);
 }
 
 void release_agent_memory(std::byte* memory) noexcept {

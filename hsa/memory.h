@@ -66,8 +66,11 @@ Result<std::byte*> allocate(Pool pool, uint64_t bytes, uint32_t device);
 // Frees memory. kInvalidArgument unless `pointer` is the first byte of a live pool allocation.
 Result<void> release(const void* pointer);
 
-// The agent's own memory: visible to the device (kSystem), or for code (kCode).
-Result<std::byte*> allocate_system_memory(uint64_t bytes, const std::string& name);
+// The agent's own memory: visible to the device (kSystem), or for code (kCode). Copies and fills
+// reach only code.
+enum class DeviceAccess : uint8_t { kRead, kWrite };
+Result<std::byte*> allocate_system_memory(uint64_t bytes, const std::string& name,
+                                          DeviceAccess access);
 Result<std::byte*> allocate_code_memory(uint64_t bytes, const std::string& name);
 void release_agent_memory(std::byte* memory) noexcept;
 
