@@ -10,6 +10,7 @@
 #include "codeobj/function_at.h"
 #include "codeobj/inline_stack.h"
 #include "codeobj/metadata_internal.h"
+#include "codeobj/printf_formats.h"
 #include "codeobj/relocate.h"
 #include "codeobj/source_lines_internal.h"
 
@@ -76,6 +77,7 @@ class ParsedCodeObject final : public CodeObject {
     GFXGRAPH_ASSIGN_OR_RETURN(internal::Metadata metadata, internal::parse_metadata(notes));
     GFXGRAPH_TRY(set_target(image, metadata.target));
     kernels_ = std::move(metadata.kernels);
+    has_printf_formats_ = metadata.has_printf_formats;
     GFXGRAPH_TRY(place_kernels());
     for (size_t i = 0; i < kernels_.size(); ++i)
       GFXGRAPH_TRY(check_agreement(kernels_[i], metadata.sizes[i]));
@@ -85,6 +87,7 @@ class ParsedCodeObject final : public CodeObject {
   const std::string& target() const override { return target_; }
   const std::string& gpu_arch() const override { return gpu_arch_; }
   uint32_t abi_version() const override { return abi_version_; }
+  bool has_printf_formats() const { return has_printf_formats_; }
   const std::vector<Kernel>& kernels() const override { return kernels_; }
   const std::vector<Segment>& segments() const override { return segments_; }
   const std::vector<Symbol>& symbols() const override { return symbols_; }
@@ -300,6 +303,7 @@ class ParsedCodeObject final : public CodeObject {
   std::string target_;
   std::string gpu_arch_;
   uint32_t abi_version_ = 0;
+  bool has_printf_formats_ = false;
   std::vector<Segment> segments_;
   std::vector<Symbol> symbols_;
   std::vector<DynamicRelocation> relocations_;
@@ -337,6 +341,11 @@ std::vector<SourceLocation> inline_stack(const CodeObject& code, uint64_t addres
     return parsed->inline_stack(address);
   const std::optional<SourceLocation> location = code.source_location(address);
   return location ? std::vector<SourceLocation>{*location} : std::vector<SourceLocation>();
+}
+
+bool has_printf_formats(const CodeObject& code) {
+  const auto* const parsed = dynamic_cast<const ParsedCodeObject*>(&code);
+  return parsed != nullptr && parsed->has_printf_formats();
 }
 
 std::string function_at(const CodeObject& code, uint64_t address) {

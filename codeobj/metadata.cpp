@@ -237,6 +237,7 @@ Result<void> read_note(std::span<const std::byte> note, Metadata& metadata,
                 fmt::format("metadata notes: field amdhsa.target is {} in one and {} in another",
                             metadata.target, target));
   }
+  if (find(root, "amdhsa.printf")) metadata.has_printf_formats = true;
   std::optional<DocNode> kernels = find(root, "amdhsa.kernels");
   if (!kernels) return {};  // an object with variables only
   if (!kernels->isArray()) {

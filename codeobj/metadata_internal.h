@@ -20,8 +20,9 @@ struct FixedSizes {
 };
 
 struct Metadata {
-  std::string target;             // "amdhsa.target"; empty in V3
-  std::vector<FixedSizes> sizes;  // one per element of `kernels`
+  std::string target;               // "amdhsa.target"; empty in V3
+  bool has_printf_formats = false;  // "amdhsa.printf"
+  std::vector<FixedSizes> sizes;    // one per element of `kernels`
   // Names, sizes and arguments; descriptor and addresses are still zero.
   std::vector<Kernel> kernels;
 };

@@ -1,9 +1,12 @@
 // System, agents and ISA.
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <hsa/hsa_ext_image.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <span>
 
 #include "base/log.h"
@@ -132,11 +135,28 @@ hsa_status_t system_info(uint32_t attribute, Answer& value) {
   }
 }
 
-hsa_status_t isa_info(uint32_t attribute, Answer& value) {
+// Null: no such ISA.
+const IsaRow* find_isa(hsa_isa_t isa) {
+  const auto* const row =
+      std::ranges::find(kIsas, isa.handle, [](const IsaRow& known) { return known.isa.handle; });
+  return row == std::end(kIsas) ? nullptr : row;
+}
+
+// HIP and OpenCL before generic targets refuse a GPU that has not exactly one ISA. Newer ones find
+// code for generic targets without asking for the ISAs.
+bool counts_isas(const void* caller) {
+  Dl_info library{};
+  if (dladdr(caller, &library) == 0 || library.dli_fname == nullptr) return false;
+  const std::string_view name = library.dli_fname;
+  return name.find("libamdhip64") != std::string_view::npos ||
+         name.find("libamdocl64") != std::string_view::npos;
+}
+
+hsa_status_t isa_info(const IsaRow& isa, uint32_t attribute, Answer& value) {
   switch (attribute) {
     case HSA_ISA_INFO_NAME_LENGTH:
-      return value.put(static_cast<uint32_t>(std::strlen(kIsaName) + 1));
-    case HSA_ISA_INFO_NAME: return value.put_bytes(kIsaName, std::strlen(kIsaName) + 1);
+      return value.put(static_cast<uint32_t>(std::strlen(isa.name) + 1));
+    case HSA_ISA_INFO_NAME: return value.put_bytes(isa.name, std::strlen(isa.name) + 1);
     case HSA_ISA_INFO_CALL_CONVENTION_COUNT: return value.put(uint32_t{1});
     case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE: return value.put(uint32_t{32});
     case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT:
@@ -228,19 +248,28 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_image_get_info_max_dim(hsa_agent_t agen
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent,
                                                         hsa_status_t (*callback)(hsa_isa_t, void*),
                                                         void* data) {
+  const bool one = counts_isas(__builtin_return_address(0));
   return entry("hsa_agent_iterate_isas", [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return is_gpu(agent) ? callback(kGfx1030Isa, data) : HSA_STATUS_SUCCESS;
+    if (!is_gpu(agent)) return HSA_STATUS_SUCCESS;
+    for (const IsaRow& row : kIsas) {
+      const hsa_status_t status = callback(row.isa, data);
+      if (status != HSA_STATUS_SUCCESS || one) return status;
+    }
+    return HSA_STATUS_SUCCESS;
   });
 }
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_from_name(const char* name, hsa_isa_t* isa) {
   return entry("hsa_isa_from_name", [&] {
     if (name == nullptr || isa == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    if (std::string_view(name) != kIsaName) return HSA_STATUS_ERROR_INVALID_ISA_NAME;
-    *isa = kGfx1030Isa;
-    return HSA_STATUS_SUCCESS;
+    for (const IsaRow& row : kIsas) {
+      if (std::string_view(name) != row.name) continue;
+      *isa = row.isa;
+      return HSA_STATUS_SUCCESS;
+    }
+    return HSA_STATUS_ERROR_INVALID_ISA_NAME;
   });
 }
 
@@ -248,10 +277,9 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, h
                                                     bool* result) {
   return entry("hsa_isa_compatible", [&] {
     if (result == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    if (code_object_isa.handle != kGfx1030Isa.handle || agent_isa.handle != kGfx1030Isa.handle) {
+    if (find_isa(code_object_isa) == nullptr || find_isa(agent_isa) == nullptr)
       return HSA_STATUS_ERROR_INVALID_ISA;
-    }
-    *result = true;
+    *result = code_object_isa.handle == agent_isa.handle || agent_isa.handle == kGfx1030Isa.handle;
     return HSA_STATUS_SUCCESS;
   });
 }
@@ -260,8 +288,10 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_inf
                                                       void* value) {
   constexpr const char* kCall = "hsa_isa_get_info_alt";
   return entry(kCall, [&] {
-    if (isa.handle != kGfx1030Isa.handle) return HSA_STATUS_ERROR_INVALID_ISA;
-    return answer(kCall, AttributeOf::kIsa, attribute, value, isa_info);
+    const IsaRow* const row = find_isa(isa);
+    if (row == nullptr) return HSA_STATUS_ERROR_INVALID_ISA;
+    return answer(kCall, AttributeOf::kIsa, attribute, value,
+                  [&](uint32_t number, Answer& out) { return isa_info(*row, number, out); });
   });
 }
 

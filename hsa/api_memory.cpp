@@ -12,6 +12,7 @@
 #include "hsa/attributes.h"
 #include "hsa/copy.h"
 #include "hsa/device.h"
+#include "hsa/host_calls.h"
 #include "hsa/memory.h"
 #include "hsa/runtime.h"
 #include "hsa/signal.h"
@@ -138,7 +139,10 @@ hsa_status_t allocate_from(const char* call, uint64_t pool, size_t bytes, void**
     // Host memory stays available: HIP 5.2 frees a bad pointer if allocating its own staging buffer
     // fails.
     if (row->pool == Pool::kDevice && Device::faulted()) return refuse_after_fault(call);
-    const auto memory = allocate(row->pool, bytes, row->device);
+    settle_new_buffers();
+    const bool hold = !row->gpu && may_become_buffer(bytes);
+    const auto memory =
+        hold ? allocate_buffer(row->pool, bytes) : allocate(row->pool, bytes, row->device);
     if (!memory) return refuse(status_of(memory.error()), call, memory.error());
     *pointer = *memory;
     return HSA_STATUS_SUCCESS;
@@ -148,6 +152,8 @@ hsa_status_t allocate_from(const char* call, uint64_t pool, size_t bytes, void**
 hsa_status_t free_allocation(const char* call, void* pointer) {
   return entry(call, [&] {
     if (pointer == nullptr) return HSA_STATUS_SUCCESS;
+    settle_new_buffers();
+    forget_buffer(pointer);
     const auto released = release(pointer);
     return released ? HSA_STATUS_SUCCESS
                     : refuse(HSA_STATUS_ERROR_INVALID_ALLOCATION, call, released.error());
@@ -191,6 +197,7 @@ hsa_status_t copy_linear(const char* call, void* to, const void* from, size_t by
                          uint32_t dependency_count, const hsa_signal_t* dependencies,
                          hsa_signal_t completion) {
   return entry(call, [&] {
+    settle_new_buffers();
     std::vector<Signal*> open;
     Signal* const done = Signal::from(completion);
     if (done == nullptr) return HSA_STATUS_ERROR_INVALID_SIGNAL;
@@ -413,6 +420,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_fill(void* pointer, uint32_t val
   constexpr const char* kCall = "hsa_amd_memory_fill";
   return entry(kCall, [&] {
     const auto bytes = checked_mul<uint64_t>(count, sizeof(value));
+    settle_new_buffers();
     if (pointer == nullptr || !bytes || reinterpret_cast<uint64_t>(pointer) % sizeof(value) != 0) {
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
@@ -478,6 +486,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_rect(
     uint32_t dependency_count, const hsa_signal_t* dependencies, hsa_signal_t completion) {
   constexpr const char* kCall = "hsa_amd_memory_async_copy_rect";
   return entry(kCall, [&] {
+    settle_new_buffers();
     std::vector<Signal*> open;
     Signal* const done = Signal::from(completion);
     if (done == nullptr) return HSA_STATUS_ERROR_INVALID_SIGNAL;

@@ -4,6 +4,7 @@
 
 #include "hsa/attributes.h"
 #include "hsa/device.h"
+#include "hsa/host_calls.h"
 #include "hsa/queue.h"
 #include "hsa/runtime.h"
 #include "hsa/signal.h"
@@ -124,6 +125,7 @@ GFXGRAPH_QUEUE_LOAD(write_index, relaxed)
 #define GFXGRAPH_QUEUE_STORE(index, order)                                             \
   GFXGRAPH_HSA_EXPORT void hsa_queue_store_##index##_##order(const hsa_queue_t* queue, \
                                                              uint64_t value) {         \
+    settle_new_buffers();                                                              \
     index(queue).store(value, std::memory_order_release);                              \
   }
 GFXGRAPH_QUEUE_STORE(read_index, screlease)
@@ -136,11 +138,13 @@ GFXGRAPH_QUEUE_STORE(write_index, relaxed)
 #define GFXGRAPH_QUEUE_ADD(order)                                                          \
   GFXGRAPH_HSA_EXPORT uint64_t hsa_queue_add_write_index_##order(const hsa_queue_t* queue, \
                                                                  uint64_t n) {             \
+    settle_new_buffers();                                                                  \
     return write_index(queue).fetch_add(n, std::memory_order_acq_rel);                     \
   }
 #define GFXGRAPH_QUEUE_CAS(order)                                    \
   GFXGRAPH_HSA_EXPORT uint64_t hsa_queue_cas_write_index_##order(    \
       const hsa_queue_t* queue, uint64_t expected, uint64_t value) { \
+    settle_new_buffers();                                            \
     write_index(queue).compare_exchange_strong(expected, value);     \
     return expected;                                                 \
   }

@@ -9,14 +9,16 @@
 #include <shared_mutex>
 
 #include "base/checked.h"
+#include "codeobj/printf_formats.h"
 #include "codeobj/relocate.h"
 #include "hsa/device.h"
+#include "hsa/host_calls.h"
 #include "hsa/memory.h"
+#include "hsa/runtime.h"
 
 namespace gfxgraph::hsa {
 namespace {
 
-constexpr const char* kArch = "gfx1030";
 // Larger than any real code object; keeps a corrupt header from reserving too much memory.
 constexpr uint64_t kMaxLoadBytes = uint64_t{4} << 30;
 
@@ -139,10 +141,16 @@ Result<LoadedObject> load(const Reader& reader, uint32_t device,
                           const std::map<std::string, uint64_t>& definitions) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const codeobj::CodeObject> code,
                             codeobj::CodeObject::parse(reader.bytes));
-  if (code->gpu_arch() != kArch) {
-    return fail(
-        Status::kUnsupported,
-        fmt::format("the code object is for {}, the emulated GPU is {}", code->target(), kArch));
+  if (!std::ranges::any_of(kIsas,
+                           [&](const IsaRow& row) { return code->gpu_arch() == row.processor; })) {
+    return fail(Status::kUnsupported,
+                fmt::format("the code object is for {}, the emulated GPU is {}", code->target(),
+                            kIsas[0].processor));
+  }
+  if (host_calls_denied() && codeobj::has_printf_formats(*code)) {
+    return fail(Status::kUnsupported,
+                "the code object prints through a buffer that HIP reads unchecked (amdhsa.printf); "
+                "GFXGRAPH_HOST_CALLS=allow runs it");
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const auto range, load_range(*code));
   const auto [first, bytes] = range;

@@ -170,8 +170,29 @@ tl::unexpected<Error> out_of_device_memory(uint64_t bytes, uint64_t left) {
                           device_memory_bytes()));
 }
 
+// HSA: kernels only read their arguments. A kernel that could write those of the next one could
+// redirect what the host trusts in them.
+DeviceAccess access_to(Pool pool) {
+  return pool == Pool::kKernarg ? DeviceAccess::kRead : DeviceAccess::kWrite;
+}
+
+Region region_of(const Block& block, std::byte* host, DeviceAccess access,
+                 const std::string& name) {
+  return {.address = block.allocation.address,
+          .requested_bytes = block.allocation.requested_bytes,
+          .mapped_bytes = block.allocation.mapped_bytes,
+          .host = host,
+          .kind = block.kind,
+          .read_only = access == DeviceAccess::kRead,
+          .tag = 0,
+          .name = name};
+}
+
+enum class Shown : uint8_t { kYes, kLater };
+
 Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
-                                  const std::string& name, uint32_t device = 0) {
+                                  const std::string& name, DeviceAccess access, uint32_t device = 0,
+                                  Shown shown = Shown::kYes) {
   const std::optional<uint64_t> mapped = checked_align_up(bytes, kPageBytes);
   if (bytes == 0 || !mapped || *mapped >= kPlacementEnd) {
     return fail(Status::kInvalidArgument, fmt::format("cannot allocate {} bytes", bytes));
@@ -195,16 +216,11 @@ Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
     GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address, map_memory(h, *mapped + kGuardBytes));
   }
   auto* const memory = reinterpret_cast<std::byte*>(block.allocation.address);
+  block.allocation.unseen = shown == Shown::kLater;
   // Insert first, so that every region of the map has a block.
   h.blocks.emplace(block.allocation.address, block);
-  const Result<void> added = add_region({.address = block.allocation.address,
-                                         .requested_bytes = bytes,
-                                         .mapped_bytes = *mapped,
-                                         .host = memory,
-                                         .kind = kind,
-                                         .read_only = false,
-                                         .tag = 0,
-                                         .name = name});
+  if (shown == Shown::kLater) return memory;
+  const Result<void> added = add_region(region_of(block, memory, access, name));
   if (!added) {
     h.blocks.erase(block.allocation.address);
     give_back(h, block);
@@ -225,6 +241,7 @@ std::map<uint64_t, Block>::iterator find_block(Heap& h, uint64_t address) {
 // Requires the lock. A range may span adjacent mappings.
 bool fits_blocks(const Heap& h, std::map<uint64_t, Block>::const_iterator block, uint64_t address,
                  uint64_t bytes) {
+  if (block->second.kind == RegionKind::kSystem) return false;
   while (true) {
     const Allocation& held = block->second.allocation;
     const uint64_t here = held.address + held.mapped_bytes - address;
@@ -264,7 +281,7 @@ Result<void> release_block(uint64_t address, bool agent_memory) {
     return fail(Status::kInvalidArgument,
                 fmt::format("{:#x} is not the start of an allocation", address));
   }
-  GFXGRAPH_TRY(Device::memory_map().remove(address));
+  if (!found->second.allocation.unseen) GFXGRAPH_TRY(Device::memory_map().remove(address));
   const Block block = found->second;
   h.blocks.erase(found);
   if (block.allocation.pool == Pool::kDevice)
@@ -347,19 +364,38 @@ Result<std::byte*> allocate(Pool pool, uint64_t bytes, uint32_t device) {
   if (pool == Pool::kNone || pool >= Pool::kGroup) {
     return fail(Status::kInvalidArgument, "this pool cannot be allocated from");
   }
-  return allocate_block(pool, region_kind(pool), bytes, "", device);
+  return allocate_block(pool, region_kind(pool), bytes, "", access_to(pool), device);
+}
+
+Result<std::byte*> allocate_unseen(Pool pool, uint64_t bytes) {
+  return allocate_block(pool, region_kind(pool), bytes, "", access_to(pool), 0, Shown::kLater);
+}
+
+Result<void> show_allocation(uint64_t address, std::byte* host) {
+  Heap& h = heap();
+  const std::lock_guard lock(h.mutex);
+  const auto found = h.blocks.find(address);
+  if (found == h.blocks.end() || !found->second.allocation.unseen) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("{:#x} is not the start of an allocation that is not shown", address));
+  }
+  Block& block = found->second;
+  GFXGRAPH_TRY(add_region(region_of(block, host, access_to(block.allocation.pool), "")));
+  block.allocation.unseen = false;
+  return {};
 }
 
 Result<void> release(const void* pointer) {
   return release_block(reinterpret_cast<uint64_t>(pointer), false);
 }
 
-Result<std::byte*> allocate_system_memory(uint64_t bytes, const std::string& name) {
-  return allocate_block(Pool::kNone, RegionKind::kSystem, bytes, name);
+Result<std::byte*> allocate_system_memory(uint64_t bytes, const std::string& name,
+                                          DeviceAccess access) {
+  return allocate_block(Pool::kNone, RegionKind::kSystem, bytes, name, access);
 }
 
 Result<std::byte*> allocate_code_memory(uint64_t bytes, const std::string& name) {
-  return allocate_block(Pool::kNone, RegionKind::kCode, bytes, name);
+  return allocate_block(Pool::kNone, RegionKind::kCode, bytes, name, DeviceAccess::kWrite);
 }
 
 void release_agent_memory(std::byte* memory) noexcept {

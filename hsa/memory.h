@@ -52,6 +52,7 @@ struct Allocation {
   Pool pool = Pool::kNone;
   uint32_t device = 0;        // for kDevice
   bool locked = false;        // locked host memory; `address` is the host address
+  bool unseen = false;        // allocate_unseen(), not shown yet
   void* user_data = nullptr;  // hsa_amd_pointer_info_set_userdata
 };
 
@@ -63,11 +64,19 @@ uint64_t device_memory_free_bytes(uint32_t device) noexcept;
 // Allocates at least `bytes` of zeroed, page-aligned memory. kInvalidArgument for 0 bytes or a pool
 // that cannot be allocated from. `device` is used only for kDevice.
 Result<std::byte*> allocate(Pool pool, uint64_t bytes, uint32_t device);
+// As allocate() for host memory, but no kernel can access it before show_allocation().
+Result<std::byte*> allocate_unseen(Pool pool, uint64_t bytes);
+// Lets kernels access what allocate_unseen() returned, or instead of it `host`, of the same mapped
+// size, which must stay valid forever. kInvalidArgument if `address` is no unseen allocation.
+Result<void> show_allocation(uint64_t address, std::byte* host);
 // Frees memory. kInvalidArgument unless `pointer` is the first byte of a live pool allocation.
 Result<void> release(const void* pointer);
 
-// The agent's own memory: visible to the device (kSystem), or for code (kCode).
-Result<std::byte*> allocate_system_memory(uint64_t bytes, const std::string& name);
+// The agent's own memory: visible to the device (kSystem), or for code (kCode). Copies and fills
+// reach only code.
+enum class DeviceAccess : uint8_t { kRead, kWrite };
+Result<std::byte*> allocate_system_memory(uint64_t bytes, const std::string& name,
+                                          DeviceAccess access);
 Result<std::byte*> allocate_code_memory(uint64_t bytes, const std::string& name);
 void release_agent_memory(std::byte* memory) noexcept;
 

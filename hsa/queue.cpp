@@ -55,12 +55,14 @@ constexpr uint16_t kInvalidHeader = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER
 
 Result<Queue*> Queue::create(uint32_t device, uint32_t slots, hsa_queue_type32_t type,
                              QueueErrorCallback callback, void* data) {
-  // amd_queue_t comes first; the ring follows on its own page.
+  // amd_queue_t comes first; the ring follows on its own page. Kernels read their packet and the
+  // apertures. They must not write: HIP finds the ring through amd_queue_t.
   const uint64_t ring_offset = kPageBytes;
   static_assert(sizeof(amd_queue_t) <= kPageBytes);
   std::unique_ptr<Queue> queue(new Queue());
-  GFXGRAPH_ASSIGN_OR_RETURN(std::byte* const memory,
-                            allocate_system_memory(ring_offset + slots * kPacketBytes, "queue"));
+  GFXGRAPH_ASSIGN_OR_RETURN(
+      std::byte* const memory,
+      allocate_system_memory(ring_offset + slots * kPacketBytes, "queue", DeviceAccess::kRead));
   queue->shared_ = reinterpret_cast<amd_queue_t*>(memory);
   queue->ring_ = memory + ring_offset;
   queue->slots_ = slots;

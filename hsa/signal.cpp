@@ -1,11 +1,13 @@
 #include "hsa/signal.h"
 
+#include <fmt/format.h>
+#include <sys/mman.h>
+
 #include <algorithm>
-#include <cstring>
 #include <mutex>
-#include <vector>
 
 #include "hsa/handlers.h"
+#include "hsa/host_calls.h"
 #include "hsa/memory.h"
 #include "hsa/queue.h"
 #include "hsa/runtime.h"
@@ -14,54 +16,85 @@ namespace gfxgraph::hsa {
 namespace {
 
 static_assert(sizeof(Signal) == sizeof(amd_signal_t) && sizeof(Signal) == 64);
+static_assert(sizeof(SignalRecord) == 24 && AMD_SIGNAL_KIND_INVALID == 0);
 static_assert(sizeof(std::atomic<int64_t>) == 8 && std::atomic<int64_t>::is_always_lock_free);
 
-constexpr size_t kSlabBytes = 64 * 1024;
+// More than any program has at once; memory is used from the first write on.
+constexpr uint64_t kMostSignals = 1u << 20;
+constexpr uint64_t kTableBytes = kMostSignals * sizeof(amd_signal_t);
 // Passed by s_sendmsg in M0; device code sends the message if it is not 0.
 constexpr uint32_t kEventId = 1;
+// Of the memory that device code may write before it sends the message: the event id, and a signal.
+constexpr uint64_t kMailboxBytes = 4096;
+constexpr uint64_t kStandInOffset = 1024;
 
-struct SignalPool {
+struct SignalTable {
   std::mutex mutex;
-  std::vector<Signal*> free;
-  uint64_t mailbox = 0;  // device code writes the event id here before it sends the message
+  uint64_t mailbox = 0;
+  uint32_t used = 0;        // signals that were ever in use
+  uint32_t first_free = 0;  // number plus 1; 0: none
 };
 
-SignalPool& pool() {
-  static auto* const instance = new SignalPool();
+SignalTable& signal_table() {
+  static auto* const instance = new SignalTable();
   return *instance;
 }
 
-// Requires the pool's lock.
-Result<void> grow(SignalPool& signals) {
-  GFXGRAPH_ASSIGN_OR_RETURN(std::byte* const slab,
-                            allocate_system_memory(kSlabBytes, "signals of the agent"));
-  auto* const first = reinterpret_cast<Signal*>(slab);
-  size_t begin = 0;
-  if (signals.mailbox == 0) {
-    signals.mailbox = reinterpret_cast<uint64_t>(slab);
-    begin = 1;
+// Set once; read by every call with a handle.
+constinit std::atomic<uint64_t> table_address{0};
+constinit std::atomic<SignalRecord*> table_records{nullptr};
+
+// Requires the table's lock.
+Result<void> create_table(SignalTable& table) {
+  void* const records = mmap(nullptr, kMostSignals * sizeof(SignalRecord), PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (records == MAP_FAILED) return fail(Status::kOutOfMemory, "records of the agent's signals");
+  const DeviceAccess access = host_calls_denied() ? DeviceAccess::kRead : DeviceAccess::kWrite;
+  auto signals = allocate_system_memory(kTableBytes, "signals of the agent", access);
+  auto mailbox =
+      signals ? allocate_system_memory(kMailboxBytes, "mailbox of signals", DeviceAccess::kWrite)
+              : signals;
+  if (!mailbox) {
+    if (signals) release_agent_memory(*signals);
+    munmap(records, kMostSignals * sizeof(SignalRecord));
+    return tl::unexpected<Error>(mailbox.error());
   }
-  // Lowest address on top of the stack.
-  for (size_t i = kSlabBytes / sizeof(Signal); i > begin; --i)
-    signals.free.push_back(first + i - 1);
+  table.mailbox = reinterpret_cast<uint64_t>(*mailbox);
+  auto* const stand_in = reinterpret_cast<amd_signal_t*>(*mailbox + kStandInOffset);
+  stand_in->kind = AMD_SIGNAL_KIND_USER;
+  stand_in->event_mailbox_ptr = table.mailbox;
+  stand_in->event_id = kEventId;
+  table_records.store(static_cast<SignalRecord*>(records), std::memory_order_release);
+  table_address.store(reinterpret_cast<uint64_t>(*signals), std::memory_order_release);
   return {};
 }
 
 Result<Signal*> take_signal(amd_signal_kind64_t kind) {
-  SignalPool& signals = pool();
-  const std::lock_guard lock(signals.mutex);
-  if (signals.free.empty()) GFXGRAPH_TRY(grow(signals));
-  Signal* const signal = signals.free.back();
-  signals.free.pop_back();
+  SignalTable& table = signal_table();
+  const std::lock_guard lock(table.mutex);
+  if (table.mailbox == 0) GFXGRAPH_TRY(create_table(table));
+  uint32_t number = table.used;
+  if (table.first_free != 0) {
+    number = table.first_free - 1;
+    table.first_free = table_records.load(std::memory_order_relaxed)[number].next_free;
+  } else if (number == kMostSignals) {
+    return fail(Status::kOutOfMemory,
+                fmt::format("{} signals are in use, which is the agent's limit", kMostSignals));
+  } else {
+    ++table.used;
+  }
+  auto* const signal =
+      reinterpret_cast<Signal*>(table_address.load(std::memory_order_relaxed)) + number;
   amd_signal_t& raw = signal->raw();
   // Keep the watch count: a previous signal in this memory may still be watched.
-  raw.event_mailbox_ptr = kind == AMD_SIGNAL_KIND_USER ? signals.mailbox : 0;
+  raw.kind = kind;
+  raw.event_mailbox_ptr = kind == AMD_SIGNAL_KIND_USER ? table.mailbox : 0;
   raw.event_id = kind == AMD_SIGNAL_KIND_USER ? kEventId : 0;
   raw.start_ts = 0;
   raw.end_ts = 0;
   raw.queue_ptr = nullptr;
   signal->value().store(0, std::memory_order_relaxed);
-  signal->kind().store(kind, std::memory_order_release);
+  signal->record().kind.store(kind, std::memory_order_release);
   return signal;
 }
 
@@ -123,15 +156,29 @@ class WatchAll {
 }  // namespace
 
 Signal* Signal::from(hsa_signal_t handle) noexcept {
-  if (handle.handle == 0 || handle.handle % alignof(amd_signal_t) != 0) return nullptr;
+  const uint64_t table = table_address.load(std::memory_order_acquire);
+  const uint64_t offset = handle.handle - table;
+  if (table == 0 || offset >= kTableBytes || offset % sizeof(amd_signal_t) != 0) return nullptr;
   auto* const signal = reinterpret_cast<Signal*>(handle.handle);
-  return signal->kind().load(std::memory_order_acquire) == AMD_SIGNAL_KIND_INVALID ? nullptr
-                                                                                   : signal;
+  return signal->record().kind.load(std::memory_order_acquire) == AMD_SIGNAL_KIND_INVALID ? nullptr
+                                                                                          : signal;
+}
+
+SignalRecord& Signal::record() noexcept {
+  const uint64_t offset =
+      reinterpret_cast<uint64_t>(this) - table_address.load(std::memory_order_relaxed);
+  return table_records.load(std::memory_order_relaxed)[offset / sizeof(amd_signal_t)];
 }
 
 void Signal::ring() noexcept {
-  auto* const queue = reinterpret_cast<Queue*>(raw_.queue_ptr);
+  Queue* const queue = record().queue.load(std::memory_order_acquire);
   if (queue != nullptr) queue->ring();
+}
+
+uint64_t stand_in_signal() noexcept {
+  SignalTable& table = signal_table();
+  const std::lock_guard lock(table.mutex);
+  return table.mailbox == 0 ? 0 : table.mailbox + kStandInOffset;
 }
 
 void Signal::complete(uint64_t start_ns, uint64_t end_ns) noexcept {
@@ -151,19 +198,24 @@ Result<Signal*> create_doorbell(Queue& queue) {
   GFXGRAPH_ASSIGN_OR_RETURN(Signal* const signal, take_signal(AMD_SIGNAL_KIND_DOORBELL));
   // HSA: a doorbell starts at -1, "no packet yet".
   signal->value().store(-1, std::memory_order_seq_cst);
-  signal->raw().queue_ptr = reinterpret_cast<amd_queue_t*>(&queue);
+  signal->record().queue.store(&queue, std::memory_order_release);
   return signal;
 }
 
 void destroy_signal(Signal* signal) noexcept {
   if (signal == nullptr) return;
-  signal->raw().queue_ptr = nullptr;
-  if (signal->kind().exchange(AMD_SIGNAL_KIND_INVALID) == AMD_SIGNAL_KIND_INVALID) return;
+  SignalRecord& record = signal->record();
+  record.queue.store(nullptr, std::memory_order_release);
+  if (record.kind.exchange(AMD_SIGNAL_KIND_INVALID) == AMD_SIGNAL_KIND_INVALID) return;
   // Before the memory is reused for another signal.
-  if (signal->watchers().load(std::memory_order_seq_cst) != 0) cancel_handlers(*signal);
-  SignalPool& signals = pool();
-  const std::lock_guard lock(signals.mutex);
-  signals.free.push_back(signal);
+  if (record.watchers.load(std::memory_order_seq_cst) != 0) cancel_handlers(*signal);
+  signal->raw().kind = AMD_SIGNAL_KIND_INVALID;
+  SignalTable& table = signal_table();
+  const std::lock_guard lock(table.mutex);
+  const auto number = static_cast<uint32_t>(
+      signal - reinterpret_cast<Signal*>(table_address.load(std::memory_order_relaxed)));
+  record.next_free = table.first_free;
+  table.first_free = number + 1;
 }
 
 bool condition_holds(hsa_signal_condition_t condition, int64_t value, int64_t compare) noexcept {

@@ -1,6 +1,11 @@
 // HSA signals. The handle points to an amd_signal_t, because HIP reads its timestamps and device
 // code writes its value directly.
 //
+// Kernels may write that memory, so the agent trusts only the value and the times in it. All
+// signals are in one table: an address outside of it is no signal, and what else the agent must
+// know is in a record that the device cannot see. With GFXGRAPH_HOST_CALLS=deny the device cannot
+// write signals.
+//
 // The memory of a signal is never unmapped, because HIP destroys signals in static destructors. Use
 // of a destroyed handle may affect another signal, but never crashes.
 #pragma once
@@ -19,6 +24,14 @@ namespace gfxgraph::hsa {
 
 class Queue;
 
+// The agent's own state of a signal. All zero: no signal.
+struct SignalRecord {
+  std::atomic<int64_t> kind;  // amd_signal_kind_t
+  std::atomic<Queue*> queue;  // of a doorbell
+  std::atomic<uint32_t> watchers;
+  uint32_t next_free;  // number of the next free signal, plus 1
+};
+
 // A view of an amd_signal_t: `this` is the address in the handle.
 class Signal {
  public:
@@ -30,17 +43,16 @@ class Signal {
   std::atomic<int64_t>& value() noexcept {
     return *reinterpret_cast<std::atomic<int64_t>*>(const_cast<int64_t*>(&raw_.value));
   }
-  std::atomic<int64_t>& kind() noexcept {
-    return *reinterpret_cast<std::atomic<int64_t>*>(&raw_.kind);
+  SignalRecord& record() noexcept;
+  bool is_doorbell() noexcept {
+    return record().kind.load(std::memory_order_relaxed) == AMD_SIGNAL_KIND_DOORBELL;
   }
-  std::atomic<uint32_t>& watchers() noexcept {
-    return *reinterpret_cast<std::atomic<uint32_t>*>(&raw_.reserved3[0]);
-  }
+  std::atomic<uint32_t>& watchers() noexcept { return record().watchers; }
   amd_signal_t& raw() noexcept { return raw_; }
 
   // Call after every change of the value except a silent one.
   void notify() noexcept {
-    if (kind().load(std::memory_order_relaxed) == AMD_SIGNAL_KIND_DOORBELL) return ring();
+    if (is_doorbell()) return ring();
     if (watchers().load(std::memory_order_seq_cst) != 0) notify_watchers(*this);
   }
   // Completes a packet or copy: stores its timestamps (ns) and decrements the value.
@@ -57,6 +69,10 @@ Result<Signal*> create_signal(int64_t initial_value);
 Result<Signal*> create_doorbell(Queue& queue);
 // `signal` may be null.
 void destroy_signal(Signal* signal) noexcept;
+
+// Memory in the form of a signal that no host thread knows: device code may ring it, and then sends
+// its message. Its device address; 0 before the first signal.
+uint64_t stand_in_signal() noexcept;
 
 bool condition_holds(hsa_signal_condition_t condition, int64_t value, int64_t compare) noexcept;
 

@@ -253,6 +253,30 @@ TEST_F(DispatchDeathTest, AFaultIsToldAndRefusesWhatFollows) {
       "device fault: .*write_at.*(global_store|flat_store).*exit status 1 instead of 0");
 }
 
+// What the host trusts is not writable for kernels: the ring, the queue, arguments of packets.
+TEST_F(DispatchDeathTest, AKernelCannotWriteQueuesAndArguments) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto write_into = [this](int target) {
+    hsa_queue_t* const q = queue();
+    auto* const ring = static_cast<std::byte*>(q->base_address);
+    std::byte* const places[] = {reinterpret_cast<std::byte*>(q), ring + 640, kernarg_};
+    const hsa_signal_t done = signal(1);
+    arguments(places[target], uint64_t{2});
+    std::array<std::byte, sizeof(hsa_queue_t)> before;  // the indexes come later
+    std::memcpy(before.data(), places[target], before.size());
+    submit(q, packet("write_at.kd", 1, 1, done));
+    const bool ended = wait_until_zero(done);
+    std::exit(ended && std::memcmp(before.data(), places[target], before.size()) == 0 &&
+                      *gfxgraph_agent_fault_state() == GFXGRAPH_AGENT_FAULT_MEMORY
+                  ? 3
+                  : 7);
+  };
+  for (const int target : {0, 1, 2}) {
+    EXPECT_EXIT(write_into(target), testing::ExitedWithCode(3),
+                "write of 4 bytes at .* is in read-only memory");
+  }
+}
+
 TEST_F(DispatchDeathTest, ACooperativeQueueTakesWhatTheDeviceHoldsAndNoMore) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

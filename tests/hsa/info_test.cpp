@@ -126,7 +126,7 @@ TEST_F(InfoTest, UnknownAttributesAreErrors) {
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(InfoTest, OneIsa) {
+TEST_F(InfoTest, TheGenericIsaComesSecond) {
   std::vector<hsa_isa_t> isas;
   ASSERT_EQ(hsa_agent_iterate_isas(
                 gpu_,
@@ -136,12 +136,29 @@ TEST_F(InfoTest, OneIsa) {
                 },
                 &isas),
             HSA_STATUS_SUCCESS);
-  ASSERT_EQ(isas.size(), 1u);
-  uint32_t length = 0;
-  ASSERT_EQ(hsa_isa_get_info_alt(isas[0], HSA_ISA_INFO_NAME_LENGTH, &length), HSA_STATUS_SUCCESS);
-  std::string name(length, '?');
-  ASSERT_EQ(hsa_isa_get_info_alt(isas[0], HSA_ISA_INFO_NAME, name.data()), HSA_STATUS_SUCCESS);
-  EXPECT_STREQ(name.c_str(), "amdgcn-amd-amdhsa--gfx1030");
+  ASSERT_EQ(isas.size(), 2u);
+  const char* const names[] = {"amdgcn-amd-amdhsa--gfx1030", "amdgcn-amd-amdhsa--gfx10-3-generic"};
+  for (size_t i = 0; i < isas.size(); ++i) {
+    uint32_t length = 0;
+    ASSERT_EQ(hsa_isa_get_info_alt(isas[i], HSA_ISA_INFO_NAME_LENGTH, &length), HSA_STATUS_SUCCESS);
+    std::string name(length, '?');
+    ASSERT_EQ(hsa_isa_get_info_alt(isas[i], HSA_ISA_INFO_NAME, name.data()), HSA_STATUS_SUCCESS);
+    EXPECT_STREQ(name.c_str(), names[i]);
+    hsa_isa_t again{};
+    EXPECT_EQ(hsa_isa_from_name(names[i], &again), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(again.handle, isas[i].handle);
+  }
+  hsa_isa_t first{};
+  ASSERT_EQ(hsa_agent_get_info(gpu_, HSA_AGENT_INFO_ISA, &first), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(first.handle, isas[0].handle);
+  bool runs = false;
+  EXPECT_EQ(hsa_isa_compatible(isas[1], isas[0], &runs), HSA_STATUS_SUCCESS);
+  EXPECT_TRUE(runs);
+  EXPECT_EQ(hsa_isa_compatible(isas[0], isas[1], &runs), HSA_STATUS_SUCCESS);
+  EXPECT_FALSE(runs);
+  EXPECT_EQ(hsa_isa_compatible(isas[0], hsa_isa_t{3}, &runs), HSA_STATUS_ERROR_INVALID_ISA);
+  EXPECT_EQ(hsa_isa_from_name("amdgcn-amd-amdhsa--gfx11-generic", &first),
+            HSA_STATUS_ERROR_INVALID_ISA_NAME);
 }
 
 TEST_F(InfoTest, PoolsAndTheirAccess) {

@@ -67,6 +67,44 @@ TEST_F(LoaderTest, TellsWhatKernelsDoToMemoryThatTheirWavesShare) {
   EXPECT_EQ(code_of(nullptr, 0, "fill"), kOther);
 }
 
+// Debian's and others' libraries have code for generic targets only.
+TEST_F(LoaderTest, CodeForTheGenericTargetOfTheFamilyIsLoaded) {
+  if (device_elf("generic.elf").empty()) GTEST_SKIP() << "no clang-19";
+  hsa_executable_t executable{};
+  EXPECT_EQ(load(device_elf("generic.elf"), &executable), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_freeze(executable, nullptr), HSA_STATUS_SUCCESS);
+  const uint64_t object =
+      info<uint64_t>(symbol(executable, "store.kd"), HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
+  hsa_queue_t* const q = queue();
+  auto** const arguments = allocate<uint32_t*>(kernarg_pool(), 1);
+  *arguments = allocate<uint32_t>(device_pool(), 1);
+  hsa_kernel_dispatch_packet_t packet{};
+  packet.header = 0x0b02;
+  packet.setup = 1;
+  packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = 1;
+  packet.workgroup_size_x = packet.workgroup_size_y = packet.workgroup_size_z = 1;
+  packet.kernel_object = object;
+  packet.kernarg_address = arguments;
+  packet.completion_signal = signal(1);
+  submit(q, packet);
+  ASSERT_TRUE(wait_until_zero(packet.completion_signal));
+  EXPECT_EQ(**arguments, 42u);
+  hsa_queue_destroy(q);
+  hsa_executable_destroy(executable);
+  EXPECT_NE(load(any_elf("other_generic.elf"), &executable), HSA_STATUS_SUCCESS);
+  hsa_executable_destroy(executable);
+}
+
+// HIP would read the buffer of printf without any check.
+TEST_F(LoaderTest, CodeThatPrintfsThroughABufferIsRefusedIfHostCallsAre) {
+  if (device_elf("printf.elf").empty()) GTEST_SKIP() << "no clang-19";
+  const char* const calls = std::getenv("GFXGRAPH_HOST_CALLS");
+  const bool denied = calls != nullptr && std::string(calls) == "deny";
+  hsa_executable_t executable{};
+  EXPECT_EQ(load(device_elf("printf.elf"), &executable) == HSA_STATUS_SUCCESS, !denied);
+  hsa_executable_destroy(executable);
+}
+
 // The runtime hands load address + st_value to copies, so a hostile one would be any address of the
 // process.
 TEST_F(LoaderTest, AbsoluteVariablesAreRefused) {

@@ -1,5 +1,6 @@
 // Queues without kernels: barriers, dependencies, ring wrap. Also run under the thread sanitizer.
 #include <hsa/amd_hsa_queue.h>
+#include <hsa/amd_hsa_signal.h>
 
 #include <chrono>
 #include <thread>
@@ -52,6 +53,52 @@ TEST_F(QueueTest, EmptyBarrierCompletesWithTimes) {
   EXPECT_LE(time.start, time.end);
   EXPECT_LE(time.end, now);
   EXPECT_EQ(hsa_queue_load_read_index_scacquire(q), 1u);
+  hsa_queue_destroy(q);
+  hsa_signal_destroy(done);
+}
+
+// A packet's signals are looked up too: memory of the program is neither waited for nor written.
+TEST_F(QueueTest, PacketsWithoutRealSignalsWriteNothing) {
+  hsa_queue_t* const q = queue();
+  alignas(64) amd_signal_t plain[2] = {};
+  for (amd_signal_t& one : plain) {
+    one.kind = AMD_SIGNAL_KIND_USER;
+    one.value = 1000;
+  }
+  const hsa_signal_t fake{reinterpret_cast<uint64_t>(&plain[0])};
+  const hsa_signal_t open{reinterpret_cast<uint64_t>(&plain[1])};
+  submit(q, barrier(HSA_PACKET_TYPE_BARRIER_AND, {open}, fake));
+  submit(q, barrier(HSA_PACKET_TYPE_BARRIER_OR, {open}, fake));
+  hsa_amd_barrier_value_packet_t value{};
+  value.header.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+  value.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+  value.signal = open;
+  value.mask = -1;
+  value.cond = HSA_SIGNAL_CONDITION_EQ;
+  value.completion_signal = fake;
+  submit(q, value);
+  const hsa_signal_t done = signal(1);
+  submit(q, barrier(HSA_PACKET_TYPE_BARRIER_AND, {}, done));
+  ASSERT_TRUE(wait_until_zero(done));
+  for (const amd_signal_t& one : plain) {
+    EXPECT_EQ(one.value, 1000);
+    EXPECT_EQ(one.start_ts, 0u);
+    EXPECT_EQ(one.reserved3[0], 0u);
+  }
+  hsa_queue_destroy(q);
+  hsa_signal_destroy(done);
+}
+
+TEST_F(QueueTest, CopiesAndFillsDoNotReachTheQueue) {
+  hsa_queue_t* const q = queue();
+  auto* const memory = allocate<uint32_t>(device_pool(), 16);
+  const hsa_signal_t done = signal(1);
+  EXPECT_EQ(hsa_amd_memory_fill(q->base_address, 0, 16), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_memory_copy(q, memory, 64), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_memory_async_copy(q, gpu_, memory, gpu_, 64, 0, nullptr, done),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_memory_fill(reinterpret_cast<void*>(done.handle), 0, 16),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
   hsa_queue_destroy(q);
   hsa_signal_destroy(done);
 }

@@ -56,6 +56,42 @@ TEST_F(SignalTest, BadHandlesDoNothing) {
   }
 }
 
+// Memory of the program is no signal, whatever is in it; nor is the inside of a signal.
+TEST_F(SignalTest, MemoryThatIsNoSignalStaysAsItIs) {
+  const hsa_signal_t real = signal(5);
+  alignas(64) amd_signal_t look_alike = *reinterpret_cast<const amd_signal_t*>(real.handle);
+  const amd_signal_t before = look_alike;
+  volatile hsa_signal_value_t* value = nullptr;
+  for (const uint64_t handle : {reinterpret_cast<uint64_t>(&look_alike), real.handle + 8,
+                                real.handle + (1u << 26), uint64_t{0} - 64}) {
+    const hsa_signal_t bad{handle};
+    EXPECT_EQ(hsa_signal_load_relaxed(bad), 0);
+    hsa_signal_store_relaxed(bad, 1);
+    hsa_signal_add_relaxed(bad, 1);
+    EXPECT_EQ(hsa_amd_signal_value_pointer(bad, &value), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(hsa_signal_destroy(bad), HSA_STATUS_ERROR_INVALID_SIGNAL);
+  }
+  EXPECT_EQ(std::memcmp(&look_alike, &before, sizeof before), 0);
+  EXPECT_EQ(hsa_signal_load_relaxed(real), 5);
+  hsa_signal_destroy(real);
+}
+
+// Device code may write all of a signal: the agent takes only the value from there.
+TEST_F(SignalTest, WhatIsWrittenIntoASignalIsNotTrusted) {
+  const hsa_signal_t s = signal(5);
+  auto* const raw = reinterpret_cast<amd_signal_t*>(s.handle);
+  std::memset(raw->reserved3, 0xff, sizeof raw->reserved3);
+  raw->queue_ptr = reinterpret_cast<amd_queue_t*>(uint64_t{0x4141414141414141});
+  raw->kind = AMD_SIGNAL_KIND_DOORBELL;
+  hsa_signal_store_screlease(s, 3);
+  EXPECT_EQ(hsa_signal_load_relaxed(s), 3);
+  raw->kind = AMD_SIGNAL_KIND_INVALID;
+  EXPECT_EQ(hsa_signal_load_relaxed(s), 3);
+  EXPECT_EQ(hsa_signal_destroy(s), HSA_STATUS_SUCCESS);
+  raw->kind = AMD_SIGNAL_KIND_USER;
+  EXPECT_EQ(hsa_signal_destroy(s), HSA_STATUS_ERROR_INVALID_SIGNAL);
+}
+
 TEST_F(SignalTest, WaitTimesOut) {
   const hsa_signal_t s = signal(1);
   const auto start = std::chrono::steady_clock::now();
