@@ -47,6 +47,12 @@ size_t count_references(std::string_view name) {
   return count;
 }
 
+// Pack expansions ("Dp") in each other multiply.
+bool has_two_expansions(std::string_view name) {
+  const size_t first = name.find("Dp");
+  return first != name.npos && name.find("Dp", first + 2) != name.npos;
+}
+
 std::optional<std::string> demangle_here(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
@@ -141,14 +147,23 @@ std::string demangle_trusted(const std::string& name) {
   return demangle_here(name).value_or(name);
 }
 
+namespace {
+std::atomic<bool> starts_process{true};
+}  // namespace
+
+void demangle_without_process() noexcept { starts_process.store(false, std::memory_order_relaxed); }
+
 std::string demangle(const std::string& name) {
   static std::atomic<int64_t> spent_ns{0};
   if (!name.starts_with("_Z") || name.size() > kMaxMangledBytes) return name;
-  if (name.size() <= kShortBytes && count_references(name) <= kFewReferences) {
+  if (name.size() <= kShortBytes && count_references(name) <= kFewReferences &&
+      !has_two_expansions(name)) {
     std::optional<std::string> text = demangle_here(name);
     return text && text->size() <= kMaxReadableBytes ? std::move(*text) : name;
   }
-  if (std::chrono::nanoseconds(spent_ns.load()) >= kMaxTogether) return name;
+  if (!starts_process.load(std::memory_order_relaxed) ||
+      std::chrono::nanoseconds(spent_ns.load()) >= kMaxTogether)
+    return name;
   const auto start = std::chrono::steady_clock::now();
   const auto other = elsewhere.load();
   std::optional<std::string> text = other != nullptr ? other(name) : demangle_apart(name);

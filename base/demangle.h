@@ -12,6 +12,10 @@ namespace gfxgraph {
 // demangled in a separate process with little time and memory. Thread-safe.
 std::string demangle(const std::string& name);
 
+// From now on demangle() starts no process, for libraries in other programs: names with many
+// repetitions stay mangled.
+void demangle_without_process() noexcept;
+
 // For a trusted name, from this process's own code: starts no process.
 std::string demangle_trusted(const std::string& name);
 

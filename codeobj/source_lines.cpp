@@ -1,9 +1,10 @@
 #include "codeobj/source_lines_internal.h"
 
-#include <llvm/Demangle/Demangle.h>
-
+#include <string>
+#include <unordered_map>
 #include <utility>
 
+#include "base/demangle.h"
 #include "codeobj/dwarf_internal.h"
 #include "codeobj/inflate_internal.h"
 
@@ -12,7 +13,6 @@ namespace {
 
 // A section with more debug information than this counts as damaged.
 constexpr uint64_t kMaxSectionBytes = uint64_t{4} << 30;
-constexpr size_t kMaxMangledBytes = 4096;
 
 // The bytes of an SHF_COMPRESSED section (gABI "Section Compression"), or nothing when damaged.
 std::optional<std::vector<std::byte>> decompress_section(std::span<const std::byte> section) {
@@ -43,11 +43,6 @@ ByteSpan* member_for(DwarfSections& sections, std::string_view name) {
   return nullptr;
 }
 
-// The demangler recurses: names longer than any compiler emits are returned mangled.
-std::string readable(std::string_view name) {
-  return name.size() <= kMaxMangledBytes ? llvm::demangle(name) : std::string(name);
-}
-
 }  // namespace
 
 struct SourceLines::State {
@@ -55,6 +50,20 @@ struct SourceLines::State {
   DwarfSections sections;
   DwarfFunctions functions;
   DwarfLines lines;
+  // Some names take a process to demangle (base/demangle.h). Kept up to kMaxReadableBytes.
+  std::unordered_map<std::string_view, std::string> readable_names;
+  size_t readable_bytes = 0;
+
+  std::string readable(std::string_view name) {
+    constexpr size_t kMaxReadableBytes = 1 << 20;
+    if (!name.starts_with("_Z")) return std::string(name);
+    if (const auto known = readable_names.find(name); known != readable_names.end())
+      return known->second;
+    std::string text = demangle(std::string(name));
+    readable_bytes += text.size();
+    if (readable_bytes <= kMaxReadableBytes) readable_names.emplace(name, text);
+    return text;
+  }
 
   void read(std::span<const std::byte> file) {
     const Result<ElfImage> image = ElfImage::open(file);
@@ -111,7 +120,7 @@ std::vector<SourceLocation> SourceLines::find_stack(std::span<const std::byte> f
         caller.column = call.column;
       }
     }
-    stack.back().function = readable(functions.name_of(*frames[n]));
+    stack.back().function = state_->readable(functions.name_of(*frames[n]));
   }
   return stack;
 }

@@ -204,8 +204,11 @@ hsa_status_t import_or_export(const char* call, hsa_agent_t agent, hsa_ext_image
     const uint64_t row = uint64_t{box.columns} * image.format.bytes;
     const uint64_t pitch = std::max<uint64_t>(row_pitch, row);
     const uint64_t slice = std::max<uint64_t>(slice_pitch, pitch * box.rows);
-    if (!host_range_is_allowed(memory, slice * (box.slices - 1) + pitch * (box.rows - 1) + row))
+    const uint64_t used_bytes = slice * (box.slices - 1) + pitch * (box.rows - 1) + row;
+    if (!host_range_is_allowed(memory, used_bytes))
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, "the range exceeds its allocation");
+    if (!import && is_code(memory, used_bytes))
+      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, "the destination is loaded code");
     CopyShape shape;
     shape.row_bytes = row;
     shape.rows = box.rows;

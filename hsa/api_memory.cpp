@@ -191,6 +191,7 @@ bool collect(uint32_t count, const hsa_signal_t* handles, std::vector<Signal*>& 
 
 constexpr const char* kNoRange =
     "the range is not inside one allocation of the agent or locked host memory";
+constexpr const char* kIsCode = "the destination is loaded code, which cannot be changed";
 
 // Rejected after a fault: the copy would return results of kernels that did not finish.
 hsa_status_t copy_linear(const char* call, void* to, const void* from, size_t bytes,
@@ -208,6 +209,7 @@ hsa_status_t copy_linear(const char* call, void* to, const void* from, size_t by
     if (!device_range_is_allowed(to, bytes) || !device_range_is_allowed(from, bytes)) {
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, kNoRange);
     }
+    if (is_code(to, bytes)) return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, kIsCode);
     CopyShape shape;
     shape.to = static_cast<std::byte*>(host_pointer(to));
     shape.from = static_cast<const std::byte*>(host_pointer(from));
@@ -428,6 +430,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_fill(void* pointer, uint32_t val
     if (!device_range_is_allowed(pointer, *bytes)) {
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, kNoRange);
     }
+    if (is_code(pointer, *bytes)) return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, kIsCode);
     note_activity();
     std::fill_n(static_cast<uint32_t*>(host_pointer(pointer)), count, value);
     return HSA_STATUS_SUCCESS;
@@ -442,6 +445,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_copy(void* to, const void* from, siz
     if (!host_range_is_allowed(to, size) || !host_range_is_allowed(from, size)) {
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the range exceeds its allocation");
     }
+    if (is_code(to, size)) return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, kIsCode);
     note_activity();
     std::memmove(host_pointer(to), host_pointer(from), size);
     return HSA_STATUS_SUCCESS;
@@ -507,6 +511,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_rect(
           !device_range_is_allowed(shape.from, source->bytes)) {
         return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, kNoRange);
       }
+      if (is_code(shape.to, target->bytes))
+        return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, kIsCode);
       shape.row_bytes = range->x;
       shape.rows = range->y;
       shape.planes = range->z;

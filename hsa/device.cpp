@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/demangle.h"
 #include "base/device.h"
 #include "base/log.h"
 #include "codeobj/function_at.h"
@@ -64,6 +65,7 @@ constinit std::atomic<bool> stopped{false};  // Device::stop() was called
 DeviceState& device_state() {
   static DeviceState* const instance = [] {
     auto* const made = new DeviceState();
+    demangle_without_process();
     const char* const null_device = std::getenv("GFXGRAPH_NULL_DEVICE");
     made->null_device = null_device != nullptr && std::string_view(null_device) == "1";
     return made;

@@ -281,8 +281,11 @@ Result<void> release_block(uint64_t address, bool agent_memory) {
     return fail(Status::kInvalidArgument,
                 fmt::format("{:#x} is not the start of an allocation", address));
   }
-  if (!found->second.allocation.unseen) GFXGRAPH_TRY(Device::memory_map().remove(address));
   const Block block = found->second;
+  if (block.kind == RegionKind::kCode)  // divided: code is read-only
+    Device::memory_map().remove_all(address, block.allocation.mapped_bytes);
+  else if (!block.allocation.unseen)
+    GFXGRAPH_TRY(Device::memory_map().remove(address));
   h.blocks.erase(found);
   if (block.allocation.pool == Pool::kDevice)
     h.device_bytes_used[block.allocation.device] -= block.allocation.mapped_bytes;
@@ -570,6 +573,23 @@ bool host_range_is_allowed(const void* pointer, uint64_t bytes) {
   const auto block = find_block(h, address);
   if (block == h.blocks.end()) return address != 0 || bytes == 0;
   return fits_blocks(h, block, address, bytes);
+}
+
+bool is_code(const void* pointer, uint64_t bytes) {
+  const uint64_t address = host_address(pointer);
+  {
+    Heap& h = heap();
+    const std::shared_lock lock(h.mutex);
+    const auto block = find_block(h, address);
+    if (block == h.blocks.end() || block->second.kind != RegionKind::kCode) return false;
+  }
+  const auto table = Device::memory_map().snapshot();
+  const Region* region = table->find(address);
+  while (region != nullptr && region->address < address + bytes) {
+    if (region->kind == RegionKind::kCode && region->read_only) return true;
+    region = table->after(region->address);
+  }
+  return false;
 }
 
 void reset_memory_locks_after_fork() noexcept { new (&heap().mutex) std::shared_mutex(); }

@@ -110,6 +110,8 @@ bool device_range_is_allowed(const void* pointer, uint64_t bytes);
 // The same for a copy by the host (hsa_memory_copy), which may also access memory unknown to the
 // agent.
 bool host_range_is_allowed(const void* pointer, uint64_t bytes);
+// Whether a byte of [pointer, pointer + bytes) is loaded code, which nothing may change.
+bool is_code(const void* pointer, uint64_t bytes);
 
 // Unlocks the mutexes in a forked child, where only the forking thread exists.
 void reset_memory_locks_after_fork() noexcept;

@@ -85,8 +85,9 @@ bool has_address(Format format) {
 class Kernel {
  public:
   Kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs, const emulator::RegionTable& memory,
-         AddressFlow::Of of)
+         AddressFlow::Of of, size_t most_instructions)
       : reader_(memory),
+        most_instructions_(std::min(most_instructions, kMaxInstructions)),
         of_values_(of == AddressFlow::Of::kValues),
         sgprs_(sgprs),
         vgprs_(vgprs),
@@ -125,8 +126,9 @@ class Kernel {
   // False if the successors are unknown.
   bool trace(uint64_t entry) {
     bool followed = true;
-    const auto graph = emulator::ControlFlow::trace(
-        entry, reader_, kMaxInstructions, [&](uint32_t n, const Inst& inst) { add_node(n, inst); });
+    const auto graph =
+        emulator::ControlFlow::trace(entry, reader_, most_instructions_,
+                                     [&](uint32_t n, const Inst& inst) { add_node(n, inst); });
     if (!graph) return false;
     nodes_.resize(graph->nodes().size());
     for (size_t n = 0; n < nodes_.size(); ++n) {
@@ -496,6 +498,7 @@ class Kernel {
   }
 
   emulator::CodeReader reader_;
+  const size_t most_instructions_;
   std::vector<Run> runs_;
   std::vector<AddressFlow::Begun> begun_;
   std::vector<Node> nodes_;
@@ -509,8 +512,8 @@ class Kernel {
 }  // namespace
 
 void AddressFlow::add_kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs,
-                             const emulator::RegionTable& memory, Of of) {
-  Kernel kernel(entry, sgprs, vgprs, memory, of);
+                             const emulator::RegionTable& memory, Of of, size_t most_instructions) {
+  Kernel kernel(entry, sgprs, vgprs, memory, of, most_instructions);
   Beginning beginning;
   if (kernel.traced()) beginning = {kernel.never_undefined(), kernel.begun()};
   const auto [at, added] = beginnings_.try_emplace(entry, beginning);
@@ -535,6 +538,13 @@ void AddressFlow::add_kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs,
     watch.sources_defined = kernel.traced() && kernel.sources_defined(node);
     add_watch(node.pc, watch);
   }
+}
+
+uint64_t AddressFlow::kept_bytes() const {
+  constexpr uint64_t kEntryBytes = 96;  // a node and a bucket of a hash table
+  constexpr uint64_t kRunBytes = 1024;
+  return (watches_.size() + behind_.size() + beginnings_.size()) * kEntryBytes +
+         runs_.size() * kRunBytes;
 }
 
 void AddressFlow::add_watch(uint64_t pc, const Watch& watch) {

@@ -32,8 +32,10 @@ class AddressFlow {
   enum class Of : uint8_t { kAddresses, kValues };
   // Analyses the code reachable from `entry`. The first `sgprs` SGPRs and `vgprs` VGPRs of a wave
   // are initialized when it begins.
+  // Of a kernel with more than `most_instructions`, all are watched.
   void add_kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs,
-                  const emulator::RegionTable& memory, Of of = Of::kAddresses);
+                  const emulator::RegionTable& memory, Of of = Of::kAddresses,
+                  size_t most_instructions = SIZE_MAX);
   // How an instruction must be observed; kAlone for code that no added kernel reaches.
   struct Watch {
     enum class How : uint8_t {
@@ -65,6 +67,8 @@ class AddressFlow {
     uint32_t writer;  // as in LaneWaveState
     bool operator==(const Begun&) const = default;
   };
+  // Host memory that it takes, about.
+  uint64_t kept_bytes() const;
   // Operand codes of SGPRs and SCC whose shadow must be all ones when a wave begins.
   const std::vector<uint16_t>& never_undefined(uint64_t entry) const;
   const std::vector<Begun>& begun(uint64_t entry) const;

@@ -17,7 +17,9 @@ struct BudgetLimits {
   double seconds = 3600;  // wall clock; 0: no limit
   uint64_t instructions =
       UINT64_C(100'000'000'000);  // wave instructions of all launches; 0: no limit
-  uint64_t memory_bytes = 0;      // live buffers and code; 0: half of this machine's memory
+  // Live buffers, code with what is decoded and found out about it, findings and their text; 0:
+  // half of this machine's memory.
+  uint64_t memory_bytes = 0;
 };
 
 // Called before each launch, on the thread that runs the check; may be empty. `of`: number of
@@ -42,6 +44,7 @@ class Budget {
   // kOutOfMemory, and the budget is exhausted, if less is left. `what`: for the message.
   Result<void> take_memory(uint64_t bytes, const std::string& what);
   void give_memory(uint64_t bytes);
+  uint64_t memory_left_bytes() const { return memory_limit_ - memory_.load(); }
 
   bool exhausted() const { return exhausted_.load(std::memory_order_relaxed); }
   // "the time limit of 3600 seconds is reached (--max-seconds)"; "" if not exhausted.

@@ -6,17 +6,19 @@ namespace gfxgraph::emulator {
 GFXGRAPH_DECLARE_BACKENDS(kDeepBackend);
 GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
 GFXGRAPH_DECLARE_BACKENDS(kProvenanceBackend);
+GFXGRAPH_DECLARE_BACKENDS(kPlainBackend);
 }  // namespace gfxgraph::emulator
 
 namespace gfxgraph::lanecheck {
 namespace {
 
-enum class Kind { kLanes, kDeep, kProvenance };
+enum class Kind { kLanes, kDeep, kProvenance, kNone };
 template <Kind kKind>
 const emulator::Backend& plain_backend() {
   using namespace emulator;
   if constexpr (kKind == Kind::kProvenance)
     return select_backend(GFXGRAPH_BACKEND_SET(kProvenanceBackend));
+  if constexpr (kKind == Kind::kNone) return select_backend(GFXGRAPH_BACKEND_SET_V4(kPlainBackend));
   if constexpr (kKind == Kind::kDeep) return select_backend(GFXGRAPH_BACKEND_SET(kDeepBackend));
   return select_backend(GFXGRAPH_BACKEND_SET_V4(kLaneBackend));
 }
@@ -24,6 +26,8 @@ template <Kind kKind>
 auto* observer_of(void* observer) {
   if constexpr (kKind == Kind::kProvenance)
     return static_cast<BudgetProvenance*>(static_cast<ProvenanceObserver*>(observer));
+  else if constexpr (kKind == Kind::kNone)
+    return static_cast<BudgetOnly*>(observer);
   else
     return static_cast<BudgetObserver*>(static_cast<LaneObserver*>(observer));
 }
@@ -72,6 +76,11 @@ std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
                                                 BudgetProvenance& observer) {
   return emulator::create_engine(memory, options, budget_backend<Kind::kProvenance>(),
                                  static_cast<ProvenanceObserver*>(&observer));
+}
+std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
+                                                const emulator::EngineOptions& options,
+                                                BudgetOnly& observer) {
+  return emulator::create_engine(memory, options, budget_backend<Kind::kNone>(), &observer);
 }
 
 }  // namespace gfxgraph::lanecheck

@@ -25,6 +25,13 @@ struct WithBudget : Base {
 using BudgetObserver = WithBudget<DeepObserver>;  // for kLanes and kDeep
 using BudgetProvenance = WithBudget<ProvenanceObserver>;
 
+// Of an engine that observes nothing.
+struct BudgetOnly {
+  Budget& budget;
+  emulator::Engine* engine = nullptr;
+  uint64_t launch = 0;
+};
+
 // kLanes: lane checks only. kDeep: every access is observed.
 enum class Watch : uint8_t { kLanes, kDeep };
 // The observer must outlive the engine. Set `observer.engine` before the first launch.
@@ -34,5 +41,8 @@ std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
 std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
                                                 const emulator::EngineOptions& options,
                                                 BudgetProvenance& observer);
+std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
+                                                const emulator::EngineOptions& options,
+                                                BudgetOnly& observer);
 
 }  // namespace gfxgraph::lanecheck

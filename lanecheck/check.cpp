@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/demangle.h"
 #include "codeobj/inline_stack.h"
 #include "lanecheck/budget_engine.h"
 #include "lanecheck/call_sites.h"
@@ -69,6 +70,7 @@ class TraceCheck {
                     analysis == nullptr ? nullptr : analysis->order()),
         events_(trace, memory_, images_, budget_, report_.notes) {
     report_.tools = options.selection.tools;
+    sites_.set_budget(budget_);
     sites_.set_filter([this](uint32_t kernel, const LaneEvent& event) {
       return selection_.has(class_text(event.finding_class).tool) &&
              selection_.has_launch(kernel, event.place.launch);
@@ -153,6 +155,10 @@ class TraceCheck {
     engine_options.give_scratch = [this, with_shadow](uint64_t size_bytes) {
       budget_.give_memory(with_shadow(size_bytes));
     };
+    engine_options.take_code = [this](uint64_t size_bytes) {
+      return budget_.take_memory(size_bytes, "decoded code").has_value();
+    };
+    engine_options.give_code = [this](uint64_t size_bytes) { budget_.give_memory(size_bytes); };
     engine_ = make_engine(engine_options);
     observer_.engine = provenance_.engine = engine_.get();
     GFXGRAPH_ASSIGN_OR_RETURN(code_, load_code(trace_, memory_, *engine_, budget_, report_.notes));
@@ -170,8 +176,9 @@ class TraceCheck {
         if (!launched.contains(kernel.name)) continue;
         GFXGRAPH_TRY(within_budget());
         if (!options_.watch_all && analysis_ == nullptr)
-          observer_.add_kernel(code.load_address + kernel.descriptor_address);
+          observer_.add_kernel(code.load_address + kernel.descriptor_address, most_analysed());
         if (selection_.has(Tool::kSynccheck)) add_waits(code, kernel);
+        GFXGRAPH_TRY(take_analyses());
       }
     }
     GFXGRAPH_ASSIGN_OR_RETURN(frame_, LaunchFrame::create(trace_, memory_));
@@ -183,6 +190,18 @@ class TraceCheck {
     return {};
   }
 
+  // Instructions of a kernel that an analysis may look at: it needs room for each.
+  size_t most_analysed() const {
+    constexpr uint64_t kAnalysisBytes = 1024;
+    return budget_.memory_left_bytes() / kAnalysisBytes;
+  }
+  // Counts what the analyses of the kernels keep.
+  Result<void> take_analyses() {
+    const uint64_t kept = observer_.kept_bytes() + waits_.kept_bytes();
+    const uint64_t more = kept - std::min(kept, std::exchange(analysed_bytes_, kept));
+    return budget_.take_memory(more, "what is known of a kernel's code");
+  }
+
   std::unique_ptr<emulator::Engine> make_engine(const emulator::EngineOptions& options) {
     if (analysis_ != nullptr) return create_engine(memory_.map(), options, provenance_);
     return create_engine(memory_.map(), options, observer_, deep() ? Watch::kDeep : Watch::kLanes);
@@ -190,7 +209,8 @@ class TraceCheck {
 
   void add_waits(const LoadedCode& code, const codeobj::Kernel& kernel) {
     const auto table = memory_.map().snapshot();
-    if (waits_.add_kernel(code.load_address + kernel.entry_address, *table)) return;
+    if (waits_.add_kernel(code.load_address + kernel.entry_address, *table, most_analysed()))
+      return;
     report_.notes.push_back(
         fmt::format("kernel {}: too much code to look for missing waits (S3)", kernel.name));
   }
@@ -447,10 +467,35 @@ class TraceCheck {
     return finding;
   }
 
+  // Reports repeat names and texts in several forms; names are readable there, too.
+  static constexpr uint64_t kCopies = 8;
+  // Counts a finding's text. False: over the budget, and the report says so.
+  bool take_text(uint64_t size_bytes) {
+    if (budget_.take_memory(kCopies * size_bytes, "the report's text")) return true;
+    if (!report_.stopped) stop(trace_.events().size());
+    return false;
+  }
+  uint64_t text_bytes(const Sites::Key& key, const Site& site) {
+    uint64_t size = sizeof(Finding) + site.first.detail.size() + site.owner.size();
+    if (site.nearest) size += site.nearest->name.size();
+    if (key.kernel == 0) return size;
+    const std::string& name = trace_.kernels()[key.kernel - 1].name;
+    uint64_t& readable = readable_bytes_[key.kernel];
+    if (readable == 0) readable = 1 + demangle(name).size();
+    return size + name.size() + readable;
+  }
+  static uint64_t text_bytes(const std::vector<codeobj::SourceLocation>& stack) {
+    uint64_t size = sizeof(FindingPlace);
+    for (const codeobj::SourceLocation& frame : stack)
+      size += sizeof(frame) + frame.file.size() + frame.function.size();
+    return size;
+  }
+
   void finish() {
     // Kernels with the same name may come from several objects.
     std::map<std::tuple<std::string, uint64_t>, const codeobj::CodeObject*> objects;
     for (const auto& [key, site] : sites_.all()) {
+      if (!take_text(text_bytes(key, site))) break;
       const Finding& finding = report_.findings.emplace_back(make_finding(key, site));
       if (const LoadedCode* const code = find_code(code_, key.pc))
         objects.try_emplace({finding.kernel, finding.code_address}, code->object.get());
@@ -468,6 +513,7 @@ class TraceCheck {
       const auto object = objects.find({finding.kernel, finding.code_address});
       if (object != objects.end()) {
         place.inline_stack = codeobj::inline_stack(*object->second, finding.code_address);
+        if (!take_text(text_bytes(place.inline_stack))) place.inline_stack.clear();
         place.code = windows.around(*object->second, finding.code_address);
       }
       report_.calls.push_back(
@@ -519,6 +565,8 @@ class TraceCheck {
   uint64_t launches_before_ = 0;  // this event
   uint64_t unselected_failed_ = 0;
   uint64_t all_launches_ = 0;  // for progress
+  uint64_t analysed_bytes_ = 0;
+  std::map<uint32_t, uint64_t> readable_bytes_;  // by kernel: of its readable name, and one
 };
 
 }  // namespace

@@ -83,6 +83,10 @@ Result<void> DeviceMemory::begin_global(const format::AllocationBegin& allocatio
   const uint64_t offset = allocation.recorded_address - code.address;
   const bool loaded = code.id == 0 && code.kind == emulator::RegionKind::kCode;
   if (!loaded || !range_fits(offset, allocation.size_bytes, code.mapped)) return begin(allocation);
+  if (is_read_only(allocation.recorded_address, allocation.size_bytes))
+    return fail(Status::kUnsupported,
+                fmt::format("{} at {:#x} lies in the executable code of {}",
+                            buffer_name(allocation), allocation.recorded_address, code.name));
   Buffer buffer;
   buffer.id = allocation.id;
   buffer.name = buffer_name(allocation);
@@ -92,6 +96,16 @@ Result<void> DeviceMemory::begin_global(const format::AllocationBegin& allocatio
   buffer.offset = code.offset + offset;
   inside_[allocation.id] = std::move(buffer);
   return {};
+}
+
+bool DeviceMemory::is_read_only(uint64_t address, uint64_t size) const {
+  const auto table = map_.snapshot();
+  const emulator::Region* region = table->find(address);
+  if (region == nullptr) region = table->after(address);
+  for (; region != nullptr && region->address - address < size;
+       region = table->after(region->address))
+    if (region->read_only) return true;
+  return false;
 }
 
 void DeviceMemory::end(format::AllocationId id, bool freed) {
@@ -180,6 +194,7 @@ void DeviceMemory::shrink_slack_before(uint64_t address) {
   Buffer& before = std::prev(after)->second;
   const uint64_t room = address - before.address;
   if (room >= before.mapped || room < before.size) return;
+  if (is_read_only(before.address, before.mapped)) return;  // divided by the engine
   if (!before.parts.empty() || !unpublish(before)) return;
   before.mapped = room;
   const Result<void> published = publish(before);

@@ -80,6 +80,8 @@ class DeviceMemory {
   // none.
   std::optional<NearestBuffer> relative_to(uint64_t buffer_address, uint64_t address) const;
   const FreedRanges& freed() const { return freed_; }
+  // Whether a byte of the range cannot be written: executable code.
+  bool is_read_only(uint64_t address, uint64_t size) const;
   // The allocation or other range that holds the byte: "buffer #3"; "": none.
   std::string owner(uint64_t address) const;
 

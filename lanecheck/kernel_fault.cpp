@@ -80,6 +80,8 @@ std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
   event.address_class = fault_kind_name(fault.kind);
   event.detail = fault.detail;
   if (*found == FindingClass::kF1 && !before_trap.empty()) event.detail = before_trap;
+  if (*found == FindingClass::kF2 && fault.address != 0)  // of a jump
+    event.detail = fmt::format("to {:#x}: {}", fault.address, fault.detail);
   return event;
 }
 

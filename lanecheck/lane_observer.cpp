@@ -50,7 +50,7 @@ void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
                     (watch.how == AddressFlow::Watch::How::kAlone && rule != ShadowRule::kNone);
 }
 
-void LaneObserver::add_kernel(uint64_t kernel_object) {
+void LaneObserver::add_kernel(uint64_t kernel_object, size_t most_instructions) {
   const auto table = memory_.snapshot();
   const emulator::Region* const region = table->find(kernel_object);
   if (region == nullptr || !region->contains(kernel_object, 64)) return;
@@ -61,7 +61,7 @@ void LaneObserver::add_kernel(uint64_t kernel_object) {
   if (!descriptor->wave32()) return;
   const uint64_t entry = kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes);
   flow_.add_kernel(entry, emulator::initialised_sgprs(*descriptor),
-                   emulator::initialised_vgprs(*descriptor), *table, of_);
+                   emulator::initialised_vgprs(*descriptor), *table, of_, most_instructions);
 }
 
 void LaneObserver::dispatch_begin(const emulator::DispatchInfo& info) {

@@ -85,7 +85,10 @@ class LaneObserver {
 
   // Analyses a kernel's code, so that instructions that cannot affect findings are not observed.
   // Optional. Call it for all kernels before the first dispatch; their code must remain loaded.
-  void add_kernel(uint64_t kernel_object);
+  // Of one with more than `most_instructions`, all are observed.
+  void add_kernel(uint64_t kernel_object, size_t most_instructions = SIZE_MAX);
+  // Host memory that the analyses take, about.
+  uint64_t kept_bytes() const { return flow_.kept_bytes(); }
   // Call before each dispatch, on the thread that calls Engine::run.
   void next_launch(uint64_t launch, uint32_t kernel) {
     launch_ = launch;

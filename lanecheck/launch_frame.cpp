@@ -37,6 +37,10 @@ Result<LaunchFrame> LaunchFrame::create(const format::Trace& trace, DeviceMemory
   GFXGRAPH_ASSIGN_OR_RETURN(frame.kernarg_,
                             memory.add_own(kernarg_bytes + kKernargPadBytes,
                                            emulator::RegionKind::kKernarg, "the kernel arguments"));
+  // What the runtime and the device read. A kernel that writes it is wrong, on any device.
+  GFXGRAPH_TRY(memory.map().make_read_only(frame.packet_, kPacketBytes));
+  GFXGRAPH_TRY(memory.map().make_read_only(frame.queue_, kQueueBytes));
+  GFXGRAPH_TRY(memory.map().make_read_only(frame.kernarg_, kernarg_bytes + kKernargPadBytes));
   return frame;
 }
 

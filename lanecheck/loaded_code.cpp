@@ -156,7 +156,9 @@ void point_to_managed(const std::vector<LoadedCode>& loaded, const format::Alloc
   const uint64_t begin = code.load_address + code.object->segments().front().address;
   const std::span<std::byte> bytes = memory.own_bytes(begin);
   const uint64_t address = global.recorded_address;
-  if (!range_fits(*place - begin, sizeof(address), bytes.size())) return;
+  if (!range_fits(*place - begin, sizeof(address), bytes.size()) ||
+      memory.is_read_only(*place, sizeof(address)))
+    return;
   std::memcpy(bytes.data() + (*place - begin), &address, sizeof(address));
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "emulator/engine/observer.h"
+#include "lanecheck/budget.h"
 #include "lanecheck/finding.h"
 
 namespace gfxgraph::lanecheck {
@@ -71,6 +72,8 @@ class Sites {
   void set_filter(std::function<bool(uint32_t kernel, const LaneEvent& event)> filter) {
     filter_ = std::move(filter);
   }
+  // From now on, entries count in the budget, which must outlive this; what is over it is dropped.
+  void set_budget(Budget& budget) { budget_ = &budget; }
   // `kernel`: id in the trace; 0: unknown.
   void add(uint32_t kernel, const LaneEvent& event);
   // Entries that are new, or got an earlier first event, have no nearest buffer yet. Look it up
@@ -78,7 +81,10 @@ class Sites {
   std::map<Key, Site>& all() { return sites_; }
 
  private:
+  bool take(uint64_t size_bytes);
+
   std::function<bool(uint32_t kernel, const LaneEvent& event)> filter_;
+  Budget* budget_ = nullptr;
   std::mutex mutex_;
   std::map<Key, Site> sites_;
 };

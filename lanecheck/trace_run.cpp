@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <type_traits>
 #include <variant>
 
@@ -30,7 +31,12 @@ Result<void> TraceRun::set_up() {
     return budget_.take_memory(size_bytes, "the scratch memory of a wave").has_value();
   };
   options.give_scratch = [this](uint64_t size_bytes) { budget_.give_memory(size_bytes); };
-  engine_ = emulator::Engine::create(memory_.map(), options);
+  options.take_code = [this](uint64_t size_bytes) {
+    return budget_.take_memory(size_bytes, "decoded code").has_value();
+  };
+  options.give_code = [this](uint64_t size_bytes) { budget_.give_memory(size_bytes); };
+  engine_ = create_engine(memory_.map(), options, observer_);
+  observer_.engine = engine_.get();
   GFXGRAPH_ASSIGN_OR_RETURN(code_, load_code(trace_, memory_, *engine_, budget_, notes_));
   GFXGRAPH_ASSIGN_OR_RETURN(frame_, LaunchFrame::create(trace_, memory_));
   return {};
@@ -142,8 +148,11 @@ Result<void> TraceRun::carry_out(const format::Launch& launch) {
     GFXGRAPH_ASSIGN_OR_RETURN(
         const emulator::Dispatch dispatch,
         frame_.fill(index, launch, kernel, shape, *code.code, *code.kernel, nullptr));
+    static std::atomic<uint64_t> launches{0};
+    observer_.launch = ++launches;
     const tl::expected<emulator::RunStatistics, emulator::Fault> ran = engine_->run(dispatch);
     budget_.settle(ran ? ran->wave_instructions : UINT64_MAX);
+    if (budget_.exhausted()) return fail(Status::kOutOfMemory, budget_.reason());
     if (!ran) return fail(Status::kDevice, ran.error().to_string());
     return {};
   };

@@ -13,6 +13,7 @@
 #include "emulator/engine/engine.h"
 #include "format/reader.h"
 #include "lanecheck/budget.h"
+#include "lanecheck/budget_engine.h"
 #include "lanecheck/device_memory.h"
 #include "lanecheck/images.h"
 #include "lanecheck/launch_frame.h"
@@ -71,6 +72,7 @@ class TraceRun {
   Images images_;
   std::vector<std::string> notes_;
   MemoryEvents events_;
+  BudgetOnly observer_{budget_};
   std::unique_ptr<emulator::Engine> engine_;
   std::vector<LoadedCode> code_;
   LaunchFrame frame_;

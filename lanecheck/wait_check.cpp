@@ -97,8 +97,8 @@ bool is_memory(Format format) {
 
 class Kernel {
  public:
-  Kernel(uint64_t entry, const emulator::RegionTable& memory) {
-    complete_ = trace(entry, memory) && solve();
+  Kernel(uint64_t entry, const emulator::RegionTable& memory, size_t most_instructions) {
+    complete_ = trace(entry, memory, most_instructions) && solve();
     if (!complete_) return;
     for (uint32_t n = 0; n < nodes_.size(); ++n)
       if (before_[n]) walk(n, &places_);
@@ -107,10 +107,11 @@ class Kernel {
   std::vector<WaitCheck::Place> take_places() { return std::move(places_); }
 
  private:
-  bool trace(uint64_t entry, const emulator::RegionTable& memory) {
+  bool trace(uint64_t entry, const emulator::RegionTable& memory, size_t most_instructions) {
     emulator::CodeReader reader(memory);
-    const auto graph = emulator::ControlFlow::trace(
-        entry, reader, kMaxInstructions, [&](uint32_t n, const Inst& inst) { add_node(n, inst); });
+    const auto graph =
+        emulator::ControlFlow::trace(entry, reader, std::min(most_instructions, kMaxInstructions),
+                                     [&](uint32_t n, const Inst& inst) { add_node(n, inst); });
     if (!graph) return false;
     nodes_.resize(graph->nodes().size());
     for (size_t n = 0; n < nodes_.size(); ++n)
@@ -294,10 +295,13 @@ class Kernel {
 
 }  // namespace
 
-bool WaitCheck::add_kernel(uint64_t entry, const emulator::RegionTable& memory) {
+bool WaitCheck::add_kernel(uint64_t entry, const emulator::RegionTable& memory,
+                           size_t most_instructions) {
   if (kernels_.contains(entry)) return true;
-  Kernel kernel(entry, memory);
+  Kernel kernel(entry, memory, most_instructions);
   std::vector<Place> places = kernel.take_places();
+  constexpr uint64_t kKernelBytes = 256, kPlaceBytes = sizeof(Place) + 64;
+  kept_bytes_ += kKernelBytes + places.size() * kPlaceBytes;
   for (const Place& place : places) reached_[place.pc] = false;
   kernels_[entry] = std::move(places);
   return kernel.complete();

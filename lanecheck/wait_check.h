@@ -37,7 +37,10 @@ class WaitCheck {
   };
 
   // Analyses a kernel. False: its code is too long or has too many paths.
-  bool add_kernel(uint64_t entry, const emulator::RegionTable& memory);
+  bool add_kernel(uint64_t entry, const emulator::RegionTable& memory,
+                  size_t most_instructions = SIZE_MAX);
+  // Host memory that the results take, about.
+  uint64_t kept_bytes() const { return kept_bytes_; }
   // Called by LaneObserver::decoded() before an instruction runs for the first time. Thread-safe.
   void note_reached(uint64_t pc);
   // The places of a kernel whose instructions were executed.
@@ -46,7 +49,8 @@ class WaitCheck {
  private:
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::vector<Place>> kernels_;  // by entry
-  std::unordered_map<uint64_t, bool> reached_;                // all places, by pc
+  uint64_t kept_bytes_ = 0;
+  std::unordered_map<uint64_t, bool> reached_;  // all places, by pc
 };
 
 // "v5", "s4".

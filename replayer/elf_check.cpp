@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "base/checked.h"
@@ -37,6 +39,23 @@ namespace {
 constexpr uint32_t kNoRelocation = 0;   // R_AMDGPU_NONE
 constexpr uint32_t kNoteMetadata = 32;  // NT_AMDGPU_METADATA
 
+// Runtimes find a section by its name, its type, or both, and crash if the two disagree. `one`: at
+// most one of them, and no section of another name has the type.
+struct KnownSection {
+  std::string_view name;
+  uint32_t type;
+  bool one;
+};
+constexpr KnownSection kKnownSections[] = {
+    {".dynsym", SHT_DYNSYM, true},    {".symtab", SHT_SYMTAB, true},
+    {".hash", SHT_HASH, true},        {".gnu.hash", SHT_GNU_HASH, true},
+    {".dynamic", SHT_DYNAMIC, true},  {".strtab", SHT_STRTAB, false},
+    {".dynstr", SHT_STRTAB, false},   {".shstrtab", SHT_STRTAB, false},
+    {".note", SHT_NOTE, false},       {".rela.dyn", SHT_RELA, false},
+    {".rela.plt", SHT_RELA, false},   {".text", SHT_PROGBITS, false},
+    {".rodata", SHT_PROGBITS, false}, {".data", SHT_PROGBITS, false},
+    {".bss", SHT_NOBITS, false}};
+
 // A code object whose header was checked, and its tables.
 class Tables {
  public:
@@ -67,7 +86,10 @@ class Tables {
         GFXGRAPH_TRY(check_notes(bytes_.subspan(segment.p_offset, segment.p_filesz)));
       }
     }
-    if (header_.e_shnum == 0) return {};
+    // HIP 5 takes for granted that they, their names and .strtab are there.
+    if (header_.e_shnum == 0 || header_.e_shstrndx == SHN_UNDEF) {
+      return refuse("it has no sections, or they have no names");
+    }
     if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shstrndx >= header_.e_shnum ||
         !range_fits(header_.e_shoff, uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr),
                     bytes_.size())) {
@@ -80,12 +102,20 @@ class Tables {
       }
     }
     for (uint16_t i = 0; i < header_.e_shnum; ++i) GFXGRAPH_TRY(check_section(i));
+    GFXGRAPH_TRY(check_names_of_sections());
+    for (uint16_t i = 0; i < header_.e_phnum; ++i) {
+      const Elf64_Phdr one = segment(i);
+      if (one.p_type == PT_DYNAMIC) GFXGRAPH_TRY(check_dynamic(one));
+    }
     return {};
   }
 
  private:
   static bool has_bytes(const Elf64_Shdr& section) {
     return section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
+  }
+  static bool has_symbols(const Elf64_Shdr& section) {
+    return section.sh_type == SHT_DYNSYM || section.sh_type == SHT_SYMTAB;
   }
   Elf64_Phdr segment(uint64_t index) const {
     return load<Elf64_Phdr>(bytes_, header_.e_phoff + index * sizeof(Elf64_Phdr));
@@ -101,9 +131,96 @@ class Tables {
     return load<Elf64_Shdr>(bytes_, header_.e_shoff + index * sizeof(Elf64_Shdr));
   }
 
+  // Requires that all names were checked.
+  std::string_view name_of(const Elf64_Shdr& one) const {
+    const uint64_t names = section(header_.e_shstrndx).sh_offset;
+    return reinterpret_cast<const char*>(bytes_.data() + names + one.sh_name);
+  }
+
+  Result<void> check_names_of_sections() const {
+    // With an index that is a string table; also if no section but unused ones has a name.
+    GFXGRAPH_TRY(check_name(header_.e_shstrndx, 0, "section", 0));
+    std::array<uint16_t, std::size(kKnownSections)> found = {};
+    bool has_strings = false;
+    for (uint16_t i = 0; i < header_.e_shnum; ++i) {
+      const Elf64_Shdr one = section(i);
+      if (one.sh_type == SHT_NULL) continue;
+      const std::string_view name = name_of(one);
+      for (size_t n = 0; n < found.size(); ++n) {
+        const KnownSection& known = kKnownSections[n];
+        const bool same_name = name == known.name;
+        const bool same_type = one.sh_type == known.type;
+        if (same_name != same_type && (same_name || known.one)) {
+          return refuse(fmt::format("section {}: its name and its type ({}) do not belong together",
+                                    i, one.sh_type));
+        }
+        if (same_name && found[n]++ != 0) {
+          return refuse(fmt::format("section {}: a second {}", i, known.name));
+        }
+      }
+      has_strings = has_strings || name == ".strtab";
+      if (one.sh_type == SHT_STRTAB && name != ".strtab" && name != ".dynstr" &&
+          name != ".shstrtab") {
+        return refuse(fmt::format("section {}: a string table of another name", i));
+      }
+    }
+    if (!has_strings) return refuse("it has no section .strtab");
+    return {};
+  }
+
+  // Whether a table of the dynamic segment is the section of this type.
+  Result<void> check_table(uint64_t tag, uint64_t address, uint32_t type) const {
+    for (uint16_t i = 0; i < header_.e_shnum; ++i) {
+      const Elf64_Shdr one = section(i);
+      if (one.sh_type == type && one.sh_addr == address && is_loaded(address, one.sh_size))
+        return {};
+    }
+    return refuse(fmt::format("dynamic tag {}: no such section at {:#x}", tag, address));
+  }
+
+  // Source: System V ABI, "Dynamic Section".
+  Result<void> check_dynamic(const Elf64_Phdr& place) const {
+    uint64_t relocations = 0, relocations_size = 0;
+    const uint64_t count = place.p_filesz / sizeof(Elf64_Dyn);
+    for (uint64_t n = 0; n < count; ++n) {
+      const auto one = load<Elf64_Dyn>(bytes_, place.p_offset + n * sizeof(Elf64_Dyn));
+      const auto tag = static_cast<uint64_t>(one.d_tag);
+      const uint64_t value = one.d_un.d_val;
+      switch (one.d_tag) {
+        case DT_NULL:
+          if (relocations_size != 0 && !is_loaded(relocations, relocations_size))
+            return refuse("its dynamic relocations lie outside");
+          return {};
+        case DT_HASH: GFXGRAPH_TRY(check_table(tag, value, SHT_HASH)); break;
+        case DT_GNU_HASH: GFXGRAPH_TRY(check_table(tag, value, SHT_GNU_HASH)); break;
+        case DT_SYMTAB: GFXGRAPH_TRY(check_table(tag, value, SHT_DYNSYM)); break;
+        case DT_STRTAB: GFXGRAPH_TRY(check_table(tag, value, SHT_STRTAB)); break;
+        case DT_RELA: relocations = value; break;
+        case DT_RELASZ: relocations_size = value; break;
+        case DT_RELAENT:
+          if (value != sizeof(Elf64_Rela)) return refuse("dynamic relocations of another size");
+          break;
+        case DT_SYMENT:
+          if (value != sizeof(Elf64_Sym)) return refuse("dynamic symbols of another size");
+          break;
+        case DT_STRSZ:
+          if (value > bytes_.size()) return refuse("its dynamic strings lie outside");
+          break;
+        case DT_REL:
+        case DT_JMPREL:
+        case DT_INIT:
+        case DT_FINI:
+        case DT_INIT_ARRAY:
+        case DT_FINI_ARRAY: return refuse(fmt::format("dynamic tag {}", tag));
+        default: break;
+      }
+    }
+    return refuse("its dynamic segment has no end");
+  }
+
   Result<void> check_section(uint16_t index) const {
     const Elf64_Shdr one = section(index);
-    if (header_.e_shstrndx != SHN_UNDEF && one.sh_type != SHT_NULL) {
+    if (one.sh_type != SHT_NULL) {
       GFXGRAPH_TRY(check_name(header_.e_shstrndx, one.sh_name, "section", index));
     }
     switch (one.sh_type) {
@@ -113,6 +230,7 @@ class Tables {
       case SHT_REL: return refuse(fmt::format("section {}: relocations without addends", index));
       case SHT_NOTE: return check_notes(bytes_.subspan(one.sh_offset, one.sh_size));
       case SHT_HASH: return check_hash(index, one);
+      case SHT_GNU_HASH: return check_gnu_hash(index, one);
       default: return {};
     }
   }
@@ -191,7 +309,7 @@ class Tables {
     GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t count, entries<Elf64_Rela>(index, table));
     uint64_t symbols = 0;
     if (table.sh_link != 0) {
-      if (table.sh_link >= header_.e_shnum) {
+      if (table.sh_link >= header_.e_shnum || !has_symbols(section(table.sh_link))) {
         return refuse(fmt::format("section {}: no symbols in section {}", index, table.sh_link));
       }
       symbols = section(table.sh_link).sh_size / sizeof(Elf64_Sym);
@@ -229,6 +347,8 @@ class Tables {
     const uint64_t buckets = word(0);
     const uint64_t chains = word(1);
     if (2 + buckets + chains > words) return wrong();
+    // A chain's numbers are those of the table's symbols.
+    if (chains > symbols_of(table)) return wrong();
     uint64_t followed = 0;
     for (uint64_t n = 0; n < buckets; ++n) {
       // All chains together contain each symbol once.
@@ -236,6 +356,39 @@ class Tables {
         if (at >= chains || ++followed > chains) return wrong();
       }
     }
+    return {};
+  }
+
+  // Of the dynamic symbol table that a hash table names.
+  uint64_t symbols_of(const Elf64_Shdr& hash) const {
+    if (hash.sh_link >= header_.e_shnum) return 0;
+    const Elf64_Shdr symbols = section(hash.sh_link);
+    return symbols.sh_type == SHT_DYNSYM ? symbols.sh_size / sizeof(Elf64_Sym) : 0;
+  }
+
+  // Four words (buckets, first symbol, words of the filter, shift), the filter of 64-bit words,
+  // buckets, and a word for each symbol from the first on; the last one of a chain is odd.
+  Result<void> check_gnu_hash(uint16_t index, const Elf64_Shdr& table) const {
+    constexpr uint64_t kHead = 4;
+    const auto wrong = [&] { return refuse(fmt::format("section {}: a wrong hash table", index)); };
+    const uint64_t words = table.sh_size / sizeof(uint32_t);
+    const auto word = [&](uint64_t n) {
+      return load<uint32_t>(bytes_, table.sh_offset + n * sizeof(uint32_t));
+    };
+    if (words < kHead) return wrong();
+    const uint64_t buckets = word(0), first = word(1), filter = word(2);
+    const uint64_t symbols = symbols_of(table);
+    const uint64_t begin = kHead + 2 * filter + buckets;
+    if (buckets == 0 || filter == 0 || (filter & (filter - 1)) != 0 || begin > words)
+      return wrong();
+    // Without hashed symbols, `first` may be anything.
+    const uint64_t hashed = symbols > first ? symbols - first : 0;
+    if (hashed > words - begin) return wrong();
+    for (uint64_t n = 0; n < buckets; ++n) {
+      const uint64_t at = word(kHead + 2 * filter + n);
+      if (at != 0 && (at < first || at - first >= hashed)) return wrong();
+    }
+    if (hashed != 0 && (word(begin + hashed - 1) & 1) == 0) return wrong();
     return {};
   }
 

@@ -142,11 +142,11 @@ int coverage_command(int argc, char** argv) {
   app.add_option("FILE", paths, "files with device code")->required();
   app.add_flag("--kernels", kernels, "list the kernels that are not complete");
   app.add_flag("--json", json, "print JSON, with every kernel");
-  add_time_limit(app, limits);
+  add_read_limits(app, limits);
   bool no_sandbox = false;
   add_sandbox_option(app, no_sandbox);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
-  enforce_time("coverage", limits.seconds);
+  enforce("coverage", limits);
   const sandbox::Access access{.read = {paths.begin(), paths.end()}};
   if (const int code = enter_sandbox("coverage", no_sandbox, access); code >= 0) return code;
 

@@ -72,9 +72,7 @@ class Extraction {
       : trace_(trace), part_(part), options_(options) {}
 
   Result<ExtractReport> run(const std::string& output) {
-    // The caller's limits hold for the whole process.
-    GFXGRAPH_ASSIGN_OR_RETURN(
-        run_, lanecheck::TraceRun::create(trace_, {.seconds = 0, .instructions = 0}));
+    GFXGRAPH_ASSIGN_OR_RETURN(run_, lanecheck::TraceRun::create(trace_, options_.limits));
     GFXGRAPH_TRY(execute_before());
     report_.executed = run_->launches();
     find_needed();

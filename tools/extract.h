@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "format/reader.h"
 #include "format/writer.h"
+#include "lanecheck/budget.h"
 
 namespace gfxgraph::tools {
 
@@ -35,6 +36,7 @@ Result<TracePart> find_kernel_part(const format::Trace& trace, const std::string
 struct ExtractOptions {
   // Use the emulator's memory even if it differs from recorded contents.
   bool allow_diverged = false;
+  lanecheck::BudgetLimits limits;
   std::function<void(uint64_t events, uint64_t of)> progress;  // may be empty
 };
 
@@ -52,7 +54,8 @@ struct ExtractReport {
 
 // Creates and seals the file after everything before the part was executed. Errors:
 // kUnsupported: the emulator cannot execute a kernel, or the trace lacks contents that the part may
-// depend on; kMismatch: the emulator computed other contents than recorded.
+// depend on; kMismatch: the emulator computed other contents than recorded; kOutOfMemory: a limit
+// was reached.
 Result<ExtractReport> extract(const format::Trace& trace, const TracePart& part,
                               const std::string& output, const ExtractOptions& options);
 

@@ -133,6 +133,7 @@ int extract_command(int argc, char** argv) {
   app.add_flag("--allow-diverged", arguments.options.allow_diverged,
                "extract even if memory differs from the contents in the trace");
   add_read_limits(app, limits);
+  add_instruction_limit(app, limits);
   bool no_sandbox = false;
   add_sandbox_option(app, no_sandbox);
   app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 3 damaged or incomplete trace.");
@@ -143,6 +144,7 @@ int extract_command(int argc, char** argv) {
     return kExitUsage;
   }
   enforce("extract", limits);
+  arguments.options.limits = {limits.seconds, limits.instructions, limits.memory_bytes};
   if (!arguments.standalone.empty() && arguments.kernel.empty()) {
     console::error("--standalone goes with --kernel");
     return kExitUsage;
@@ -166,7 +168,10 @@ int extract_command(int argc, char** argv) {
   const sandbox::Access access{
       .read = {arguments.trace}, .write = {output}, .folders = {arguments.standalone}};
   if (const int code = enter_sandbox("extract", no_sandbox, access); code >= 0) return code;
-  if (const Result<void> done = extract_file(arguments, output); !done) return report(done.error());
+  if (const Result<void> done = extract_file(arguments, output); !done) {
+    const int code = report(done.error());
+    return done.error().status == Status::kOutOfMemory ? kExitDataLost : code;
+  }
   if (arguments.standalone.empty()) return kExitOk;
   const Result<void> written = write_standalone(output, arguments.standalone);
   if (!written) return report(written.error());

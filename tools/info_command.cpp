@@ -386,10 +386,12 @@ int info_command(int argc, char** argv) {
       ->check(CLI::IsMember({"text", "json", "dot"}));
   add_json(app, json);
   add_read_limits(app, limits);
+  add_instruction_limit(app, limits);
   bool no_sandbox = false;
   add_sandbox_option(app, no_sandbox);
   if (const int parsed = parse(app, argc, argv); parsed >= 0) return parsed;
   enforce("info", limits);
+  const lanecheck::BudgetLimits budget{limits.seconds, limits.instructions, limits.memory_bytes};
   if (table_format.empty() && (sections.kernels || sections.launches))
     table_format = std::exchange(json, false) ? "json" : "table";
   if (!table_format.empty() && (!only_table(sections) || json)) {
@@ -419,7 +421,7 @@ int info_command(int argc, char** argv) {
   const int code = trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
   if (!dag.empty()) {
     const Result<lanecheck::DataOrderReport> order =
-        lanecheck::order_by_data(trace, {}, count_on(*progress, "executing launch"));
+        lanecheck::order_by_data(trace, budget, count_on(*progress, "executing launch"));
     progress->clear();
     if (!order) return report(order.error());
     write_text(stdout, render_dag(trace, *order, path, dag));
@@ -436,6 +438,7 @@ int info_command(int argc, char** argv) {
       return code;
     }
     lanecheck::CheckOptions options;
+    options.limits = budget;
     options.progress = count_on(*progress, "executing launch");
     const Result<lanecheck::Report> ran = lanecheck::check_trace(trace, options);
     progress->clear();

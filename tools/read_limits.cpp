@@ -47,6 +47,12 @@ void add_read_limits(CLI::App& app, ReadLimits& limits) {
       ->transform(CLI::AsSizeValue(false));
 }
 
+void add_instruction_limit(CLI::App& app, ReadLimits& limits) {
+  app.add_option("--max-instructions", limits.instructions,
+                 "stop after this many wave instructions in all launches together; 0: no limit")
+      ->capture_default_str();
+}
+
 void enforce_time(const char* command, double seconds) {
   if (!(seconds > 0)) return;
   const auto end = fmt::format_to_n(

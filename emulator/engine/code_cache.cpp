@@ -9,7 +9,9 @@
 namespace gfxgraph::emulator {
 namespace {
 
-constexpr uint64_t kChunkBytes = kChunkInsts * 4;
+// What an observer and the standard library may keep for an instruction, at most: rules, positions,
+// nodes of tables. It counts in the budget with the instruction.
+constexpr uint64_t kObserverBytes = 256;
 constexpr uint32_t kReturn = 0xbe80201e;  // s_setpc_b64 s[30:31]
 
 bool is_direct_branch(const Inst& inst) {
@@ -44,119 +46,58 @@ const Inst* cross_and_run(Wave& wave, const Inst* inst) {
 
 }  // namespace
 
-struct CodeCache::Chunk {
-  Inst inst[kChunkSlots];
-};
-
-CodeCache::~CodeCache() {
-  const Ranges* ranges = ranges_.load(std::memory_order_acquire);
-  if (ranges == nullptr) return;
-  for (const auto& range : ranges->sorted) free_chunks(*range);
-}
-
-void CodeCache::free_chunks(Range& range) {
-  for (auto& slot : range.chunks) {
-    Chunk* chunk = slot.exchange(nullptr);
-    if (chunk != nullptr) ::operator delete(chunk, std::align_val_t{64});
+DecodedCode& CodeCache::decoded(CodeRange& range) {
+  std::atomic<DecodedCode*>& place = range.decoded[index()];
+  DecodedCode* code = place.load(std::memory_order_relaxed);
+  if (code == nullptr) {
+    code = new DecodedCode(space_.memory(), range.chunk_count(), backend_.keeps_operands);
+    place.store(code, std::memory_order_release);
   }
+  return *code;
 }
 
-CodeCache::Range* CodeCache::find_range(uint64_t pc) const {
-  const Ranges* ranges = ranges_.load(std::memory_order_acquire);
-  if (ranges == nullptr) return nullptr;
-  auto after = std::upper_bound(ranges->sorted.begin(), ranges->sorted.end(), pc,
-                                [](uint64_t a, const auto& r) { return a < r->base; });
-  if (after == ranges->sorted.begin()) return nullptr;
-  Range* range = std::prev(after)->get();
-  return pc < range->end ? range : nullptr;
-}
-
-void CodeCache::publish(std::unique_ptr<const Ranges> ranges) {
-  all_ranges_.push_back(std::move(ranges));
-  ranges_.store(all_ranges_.back().get(), std::memory_order_release);
-}
-
-CodeCache::Range* CodeCache::add_range(uint64_t pc) {
-  const auto table = memory_.snapshot();
-  const Region* region = table->find(pc);
-  if (region == nullptr) return nullptr;
-  const std::scoped_lock lock(mutex_);
-  if (Range* range = find_range(pc)) return range;
-  auto range = std::make_shared<Range>();
-  range->base = region->address & ~uint64_t{3};
-  range->end = region->address + region->mapped_bytes;
-  range->chunks =
-      std::vector<std::atomic<Chunk*>>((range->end - range->base + kChunkBytes - 1) / kChunkBytes);
-  auto next = std::make_unique<Ranges>();
-  if (const Ranges* old = ranges_.load(std::memory_order_relaxed))
-    for (const auto& r : old->sorted) {
-      // A region replaced by another one without an announcement of its code: discard the old
-      // decoding.
-      if (r->base < range->end && range->base < r->end)
-        free_chunks(*r);
-      else
-        next->sorted.push_back(r);
+const Inst* CodeCache::make_slot(CodeRange& range, uint64_t pc) {
+  DecodedCode& code = decoded(range);
+  const uint64_t dword = (pc - range.base) / 4;
+  const uint64_t index = dword / kChunkInsts;
+  CodeChunk* chunk = code.find(index);
+  if (chunk == nullptr) {
+    chunk = code.make();
+    for (size_t n = 0; n < kChunkSlots; ++n) {
+      Inst* inst = new (&chunk->inst[n]) Inst;
+      inst->pc = range.base + index * kChunkBytes + n * 4;
+      const bool own = n < kChunkInsts && inst->pc < range.end;
+      inst->handler.store(own ? decode_and_run : cross_and_run, std::memory_order_relaxed);
     }
-  Range* result = range.get();
-  next->sorted.push_back(std::move(range));
-  std::sort(next->sorted.begin(), next->sorted.end(),
-            [](const auto& a, const auto& b) { return a->base < b->base; });
-  publish(std::move(next));
-  return result;
-}
-
-void CodeCache::drop(uint64_t address, uint64_t bytes) {
-  const std::scoped_lock lock(mutex_);
-  const Ranges* old = ranges_.load(std::memory_order_relaxed);
-  if (old == nullptr) return;
-  auto next = std::make_unique<Ranges>();
-  for (const auto& r : old->sorted) {
-    if (r->base < address + bytes && address < r->end)
-      free_chunks(*r);
-    else
-      next->sorted.push_back(r);
+    code.add(index, chunk);
   }
-  publish(std::move(next));
-}
-
-CodeCache::Chunk* CodeCache::chunk(Range& range, size_t index) {
-  std::atomic<Chunk*>& slot = range.chunks[index];
-  Chunk* chunk = slot.load(std::memory_order_acquire);
-  if (chunk != nullptr) return chunk;
-  const size_t bytes = sizeof(Chunk) * (backend_.keeps_operands ? 2 : 1);
-  auto* made = static_cast<Chunk*>(::operator new(bytes, std::align_val_t{64}));
-  if (backend_.keeps_operands) std::memset(static_cast<void*>(made + 1), 0, sizeof(Chunk));
-  for (size_t n = 0; n < kChunkSlots; ++n) {
-    Inst* inst = new (&made->inst[n]) Inst;
-    inst->pc = range.base + index * kChunkBytes + n * 4;
-    inst->handler.store(n < kChunkInsts ? decode_and_run : cross_and_run,
-                        std::memory_order_relaxed);
-  }
-  if (slot.compare_exchange_strong(chunk, made, std::memory_order_acq_rel)) return made;
-  ::operator delete(made, std::align_val_t{64});
-  return chunk;
+  return &chunk->inst[dword % kChunkInsts];
 }
 
 const Inst* CodeCache::at(uint64_t pc) {
   if (pc % 4 != 0) return nullptr;
-  Range* range = find_range(pc);
-  if (range == nullptr) range = add_range(pc);
+  CodeRange* const range = space_.find(pc);
   if (range == nullptr) return nullptr;
   const uint64_t dword = (pc - range->base) / 4;
-  return &chunk(*range, dword / kChunkInsts)->inst[dword % kChunkInsts];
+  if (const DecodedCode* const code = range->decoded[index()].load(std::memory_order_acquire))
+    if (CodeChunk* const chunk = code->find(dword / kChunkInsts))
+      return &chunk->inst[dword % kChunkInsts];
+  const std::scoped_lock lock(space_.mutex());
+  return make_slot(*range, pc);
 }
 
-DecodeStatus CodeCache::decode_at(uint64_t pc, Inst& inst, std::array<uint32_t, 5>* words,
-                                  size_t* dwords) const {
+DecodeStatus CodeCache::decode_before(uint64_t pc, uint64_t end, Inst& inst,
+                                      std::array<uint32_t, 5>* words, size_t* dwords) const {
   const auto table = memory_.snapshot();
   const Region* region = table->find(pc);
-  if (region == nullptr || pc % 4 != 0) {
+  if (region == nullptr || pc % 4 != 0 || pc >= end) {
     if (dwords != nullptr) *dwords = 0;
     return DecodeStatus::kTruncated;
   }
   std::array<uint32_t, 5> local = {};
   const uint64_t offset = pc - region->address;
-  const size_t available = std::min<uint64_t>(local.size(), (region->mapped_bytes - offset) / 4);
+  const uint64_t bytes = std::min(region->mapped_bytes - offset, end - pc);
+  const size_t available = std::min<uint64_t>(local.size(), bytes / 4);
   std::memcpy(local.data(), region->host + offset, available * 4);
   if (words != nullptr) *words = local;
   if (dwords != nullptr) *dwords = available;
@@ -164,45 +105,55 @@ DecodeStatus CodeCache::decode_at(uint64_t pc, Inst& inst, std::array<uint32_t, 
 }
 
 const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
+  const auto illegal = [&](const char* why) {
+    return wave.raise(slot, PendingFault{FaultKind::kIllegal, -1, 0, 0, false, why});
+  };
+  const std::scoped_lock lock(space_.mutex());
+  Inst& target = const_cast<Inst&>(*slot);  // the range's own memory
+  if (target.advance != 0) return slot;     // another wave decoded it first
+  // With the lock: whoever removes code frees its memory afterwards. Other code may be there by
+  // now.
+  CodeRange* const range = space_.find_locked(slot->pc);
+  if (range == nullptr || make_slot(*range, slot->pc) != slot)
+    return illegal("its code object was unloaded while it ran");
   Inst decoded;
-  const DecodeStatus status = decode_at(slot->pc, decoded, nullptr, nullptr);
+  const DecodeStatus status = decode_before(slot->pc, range->end, decoded, nullptr, nullptr);
   if (status != DecodeStatus::kOk)
-    return wave.raise(slot, PendingFault{FaultKind::kIllegal, -1, 0, 0, false,
-                                         status == DecodeStatus::kTruncated
-                                             ? "the instruction reaches past its memory region"
-                                             : "these bytes are not a gfx1030 instruction"});
+    return illegal(status == DecodeStatus::kTruncated
+                       ? "the instruction reaches past the end of its code"
+                       : "these bytes are not a gfx1030 instruction");
   const bool of_host = host_functions_ != nullptr && host_functions_->contains(slot->pc);
   // To observers, what it ends with.
   if (of_host) (void)decode(&kReturn, 1, slot->pc, decoded);
-  if (is_direct_branch(decoded))
-    decoded.k[0] =
-        reinterpret_cast<uint64_t>(at(decoded.next_pc() + static_cast<int64_t>(decoded.imm) * 4));
+  if (is_direct_branch(decoded)) {
+    const uint64_t to = decoded.next_pc() + static_cast<uint64_t>(int64_t{decoded.imm} * 4);
+    // Slots of other code may be freed before this one: such branches look for theirs each time.
+    const bool inside = to >= range->base && to < range->end;
+    decoded.k[0] = reinterpret_cast<uint64_t>(inside ? make_slot(*range, to) : nullptr);
+  }
   if (mode_ == Mode::kAny) decoded.flags |= Inst::kAnyMode;
-  std::unique_lock lock(mutex_, std::defer_lock);
+  DecodedCode& code = this->decoded(*range);
   std::unique_ptr<HalfPlan> plan;
   Handler handler = nullptr;
   if (of_host) {
     handler = run_host_function;
-    lock.lock();
   } else if (wave_size_ == WaveSize::k64) {
-    lock.lock();
-    handler = bind_wave64(backend_, decoded, half_insts_, plan);
+    code.take(sizeof(HalfPlan) + 2 * sizeof(Inst) * (backend_.keeps_operands ? 2 : 1));
+    handler = bind_wave64(backend_, decoded, code.half_insts(), plan);
   } else {
     handler = backend_.bind(decoded);
-    lock.lock();
   }
   if (handler == nullptr)
     return wave.raise(slot,
                       PendingFault{FaultKind::kUnsupported, -1, 0, 0, false,
                                    "the emulator does not support this form of the instruction"});
-  Inst& target = const_cast<Inst&>(*slot);  // the cache's own memory
-  if (target.advance != 0) return slot;     // another wave decoded it first
+  if (backend_.keeps_operands) code.take(kObserverBytes);
   const bool halves = plan != nullptr;
   if (halves) {
     if (backend_.keeps_operands)
       for (Inst* half : {plan->low, plan->high})
         half->handler = observe(*half, half->handler.load(std::memory_order_relaxed));
-    find_range(slot->pc)->plans.push_back(std::move(plan));
+    code.keep(std::move(plan));
   }
   // From here on the slot counts as decoded: nothing below may fail.
   target.copy_fields(decoded);
@@ -211,6 +162,7 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
   return slot;
 }
 
+// Describes an instruction to the observer and gives the handler with its hooks.
 Handler CodeCache::observe(const Inst& inst, Handler handler) {
   auto& operands = const_cast<InstOperands&>(operands_of(inst));
   describe_operands(inst, operands);

@@ -1,4 +1,5 @@
-// Decoded instructions by device address. Code is decoded when it is first reached, never linearly.
+// Decoded instructions by device address. Code is decoded when it is first reached, never linearly,
+// and only where the code space (code_space.h) has code.
 //
 // A code range is divided into chunks of kChunkInsts dwords; a chunk holds an Inst slot per dword,
 // so that stepping and most jumps are pointer arithmetic. A slot not reached yet has a handler that
@@ -7,95 +8,78 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
-#include <memory>
-#include <mutex>
-#include <vector>
 
 #include "emulator/decode/inst.h"
 #include "emulator/engine/backend.h"
+#include "emulator/engine/code_space.h"
 #include "emulator/engine/observer.h"
-#include "emulator/engine/wave64.h"
 #include "emulator/memory/memory_map.h"
 
 namespace gfxgraph::emulator {
 
-// Thread-safe. Pointers to Insts stay valid until drop().
+// Thread-safe. Insts belong to the range that they are decoded from: pointers to them are valid
+// while the caller has a CodeSpace::Hold.
 class CodeCache {
  public:
   // Code is decoded for one wave size: the same bytes mean other lane masks in the other one.
   enum class WaveSize : uint8_t { k32, k64 };
   // And for the default float mode, or for any.
   enum class Mode : uint8_t { kDefault, kAny };
-  CodeCache(MemoryMap& memory, const Backend& backend, void* observer, WaveSize wave_size,
-            Mode mode, const HostFunctions* host_functions)
-      : memory_(memory),
+  CodeCache(CodeSpace& space, MemoryMap& memory, const Backend& backend, void* observer,
+            WaveSize wave_size, Mode mode, const HostFunctions* host_functions)
+      : space_(space),
+        memory_(memory),
         backend_(backend),
         observer_(observer),
         wave_size_(wave_size),
         mode_(mode),
-        host_functions_(host_functions),
-        half_insts_(backend.keeps_operands) {}
-  ~CodeCache();
+        host_functions_(host_functions) {}
   CodeCache(const CodeCache&) = delete;
   CodeCache& operator=(const CodeCache&) = delete;
 
-  // The slot of the instruction at `pc`, decoded or not; null when pc is misaligned or in no memory
-  // region.
+  // The slot of the instruction at `pc`, decoded or not; null when pc is misaligned or not in
+  // loaded code. Throws std::bad_alloc, also beyond the budget.
   const Inst* at(uint64_t pc);
-  // Drops what was decoded in [address, address + bytes). None of it may be running.
-  void drop(uint64_t address, uint64_t bytes);
   // Decodes what stands at `pc` without keeping it, for messages. `words`, `dwords` may be null.
   DecodeStatus decode_at(uint64_t pc, Inst& inst, std::array<uint32_t, 5>* words,
-                         size_t* dwords) const;
+                         size_t* dwords) const {
+    return decode_before(pc, UINT64_MAX, inst, words, dwords);
+  }
   // Decodes a slot; called by the undecoded slot's handler. Null: `wave.fault` says why.
   const Inst* decode_slot(Wave& wave, const Inst* slot);
 
  private:
-  struct Chunk;
-  struct Range {
-    uint64_t base = 0;  // device address, a multiple of a chunk's bytes
-    uint64_t end = 0;
-    std::vector<std::atomic<Chunk*>> chunks;
-    std::vector<std::unique_ptr<HalfPlan>> plans;  // wave64; writers only
-  };
-  struct Ranges {
-    std::vector<std::shared_ptr<Range>> sorted;
-  };
-  Range* find_range(uint64_t pc) const;
-  Range* add_range(uint64_t pc);
-  Chunk* chunk(Range& range, size_t index);
-  void publish(std::unique_ptr<const Ranges> ranges);
-  static void free_chunks(Range& range);
-  // Describes an instruction to the observer and gives the handler with its hooks.
+  // Of an instruction that ends before `end`.
+  DecodeStatus decode_before(uint64_t pc, uint64_t end, Inst& inst, std::array<uint32_t, 5>* words,
+                             size_t* dwords) const;
+  size_t index() const {
+    return (wave_size_ == WaveSize::k64 ? 2 : 0) + (mode_ == Mode::kAny ? 1 : 0);
+  }
+  // These three require the space's lock.
+  DecodedCode& decoded(CodeRange& range);
+  const Inst* make_slot(CodeRange& range, uint64_t pc);
   Handler observe(const Inst& inst, Handler handler);
 
+  CodeSpace& space_;
   MemoryMap& memory_;
   const Backend& backend_;
   void* observer_;
   const WaveSize wave_size_;
   const Mode mode_;
   const HostFunctions* const host_functions_;  // may be null
-  HalfInsts half_insts_;                       // writers only; kept until the end
-  mutable std::mutex mutex_;                   // writers; readers use published snapshots
-  std::atomic<const Ranges*> ranges_{nullptr};
-  std::vector<std::unique_ptr<const Ranges>> all_ranges_;  // readers may still look at old ones
 };
 
 // The caches of one wave size.
 struct CodeCaches {
   CodeCache default_mode;
   CodeCache any_mode;
-  CodeCaches(MemoryMap& memory, const Backend& backend, void* observer,
+  CodeCaches(CodeSpace& space, MemoryMap& memory, const Backend& backend, void* observer,
              CodeCache::WaveSize wave_size, const HostFunctions* host_functions)
-      : default_mode(memory, backend, observer, wave_size, CodeCache::Mode::kDefault,
+      : default_mode(space, memory, backend, observer, wave_size, CodeCache::Mode::kDefault,
                      host_functions),
-        any_mode(memory, backend, observer, wave_size, CodeCache::Mode::kAny, host_functions) {}
-  void drop(uint64_t address, uint64_t bytes) {
-    default_mode.drop(address, bytes);
-    any_mode.drop(address, bytes);
-  }
+        any_mode(space, memory, backend, observer, wave_size, CodeCache::Mode::kAny,
+                 host_functions) {}
 };
 
 }  // namespace gfxgraph::emulator

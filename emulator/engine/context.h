@@ -65,6 +65,8 @@ inline constexpr uint16_t kReturnAddress = 30;
 // Performs EngineOptions::host_functions in place of the function that begins here, and returns.
 const Inst* run_host_function(Wave& wave, const Inst* inst);
 const Inst* jump_to(Wave& wave, const Inst* inst, uint64_t pc);
+// A direct branch that leaves the code range that it stands in.
+const Inst* branch_out(Wave& wave, const Inst* inst);
 // False: leaves the run loop, which runs the instruction again with Wave::clock_now.
 bool clock_is_known(Wave& wave, const Inst* inst);
 // The device clock in shader clocks; uses clock_now up.

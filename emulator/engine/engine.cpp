@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <set>
 #include <shared_mutex>
@@ -62,6 +63,8 @@ std::string place_of(uint64_t address, uint32_t bytes, bool write, const RegionT
   const std::string what =
       fmt::format("{} ({:#x}, {} bytes)", name, nearest->address, nearest->requested_bytes);
   if (region != nullptr) {
+    if (write && region->read_only && region->kind == RegionKind::kCode)
+      return fmt::format("is in code, which kernels cannot change: {}", what);
     if (write && region->read_only) return fmt::format("is in read-only memory: {}", what);
     return fmt::format("runs {} bytes past the end of {}",
                        address + bytes - (region->address + region->mapped_bytes), what);
@@ -80,30 +83,40 @@ class EngineImpl final : public Engine {
         options_(options),
         backend_(backend),
         observer_(observer),
-        code_(memory, backend, observer, CodeCache::WaveSize::k32, options.host_functions),
-        code64_(memory, backend, observer, CodeCache::WaveSize::k64, options.host_functions),
+        space_(CodeMemory{options.take_code, options.give_code}),
+        code_(space_, memory, backend, observer, CodeCache::WaveSize::k32, options.host_functions),
+        code64_(space_, memory, backend, observer, CodeCache::WaveSize::k64,
+                options.host_functions),
         scheduler_(thread_count(options.threads), time_slice(options.time_slice)) {}
 
   Result<void> add_code(uint64_t load_address,
                         std::shared_ptr<const codeobj::CodeObject> code) override {
     if (code == nullptr) return fail(Status::kInvalidArgument, "engine: no code object");
     const std::unique_lock lock(objects_mutex_);
-    for (const Object& object : objects_)
-      if (object.address == load_address)
-        return fail(Status::kInvalidArgument,
-                    fmt::format("engine: code is already loaded at {:#x}", load_address));
-    drop_code(load_address, *code);
-    objects_.push_back({load_address, std::move(code)});
+    if (objects_.contains(load_address))
+      return fail(Status::kInvalidArgument,
+                  fmt::format("engine: code is already loaded at {:#x}", load_address));
+    for (const codeobj::Segment& segment : code->segments()) {
+      if (!segment.executable) continue;
+      if (auto added =
+              add_range(load_address, load_address + segment.address, segment.memory_bytes);
+          !added) {
+        space_.remove(load_address);
+        return added;
+      }
+    }
+    objects_.emplace(load_address, std::move(code));
     return {};
   }
 
+  Result<void> add_raw_code(uint64_t address, uint64_t size_bytes) override {
+    return add_range(address, address, size_bytes);
+  }
+
   void remove_code(uint64_t load_address) override {
+    space_.remove(load_address);
     const std::unique_lock lock(objects_mutex_);
-    const auto object = std::find_if(objects_.begin(), objects_.end(),
-                                     [&](const Object& o) { return o.address == load_address; });
-    if (object == objects_.end()) return;
-    drop_code(load_address, *object->code);
-    objects_.erase(object);
+    objects_.erase(load_address);
   }
 
   tl::expected<RunStatistics, Fault> run(const Dispatch& dispatch) override {
@@ -122,6 +135,7 @@ class EngineImpl final : public Engine {
 
  private:
   tl::expected<RunStatistics, Fault> run_checked(const Dispatch& dispatch) {
+    const CodeSpace::Hold hold(space_);  // outlives the waves and what reports of them
     auto launch = prepare_launch(dispatch, memory_, code_, code64_);
     if (!launch) {
       Fault fault = std::move(launch.error());
@@ -178,16 +192,17 @@ class EngineImpl final : public Engine {
     std::shared_ptr<const codeobj::CodeObject> code;
   };
 
-  void drop_code(uint64_t load_address, const codeobj::CodeObject& code) {
-    const uint64_t bytes = std::max<uint64_t>(code.load_size_bytes(), 1);
-    code_.drop(load_address, bytes);
-    code64_.drop(load_address, bytes);
+  Result<void> add_range(uint64_t load_address, uint64_t address, uint64_t size_bytes) {
+    GFXGRAPH_TRY(space_.add(load_address, address, size_bytes));
+    return memory_.make_read_only(address, size_bytes);
   }
 
   Object object_at(uint64_t address) const {
     const std::shared_lock lock(objects_mutex_);
-    for (const Object& object : objects_)
-      if (address - object.address < object.code->load_size_bytes()) return object;
+    const auto after = objects_.upper_bound(address);
+    if (after == objects_.begin()) return {};
+    const auto& [load_address, code] = *std::prev(after);
+    if (address - load_address < code->load_size_bytes()) return {load_address, code};
     return {};
   }
 
@@ -253,6 +268,17 @@ class EngineImpl final : public Engine {
     if (region != nullptr && !region->name.empty())
       text += format_printable(" (\"{}\" + {})", region->name, address - region->address);
     return text;
+  }
+
+  // ": it is in \"buffer\" + 16".
+  std::string target_text(uint64_t address) const {
+    const auto table = memory_.snapshot();
+    const Region* const region = table->find(address & ~options_.ignored_address_bits);
+    if (region == nullptr) return ", to memory that is not mapped";
+    const std::string name = region->name.empty() ? region_kind_name(region->kind)
+                                                  : format_printable("\"{}\"", region->name);
+    return fmt::format(", into {} + {}", name,
+                       (address & ~options_.ignored_address_bits) - region->address);
   }
 
   // "; 904 workgroups are not started ...", and a line for each place with waves.
@@ -335,6 +361,7 @@ class EngineImpl final : public Engine {
                               fault.write, *memory_.snapshot());
     else if (pending.detail != nullptr)
       fault.detail = pending.detail;
+    if (pending.jump) fault.detail += target_text(pending.address);
     if (fault.kind == FaultKind::kIllegal && fault.mnemonic.empty() && !in_code(fault.pc))
       fault.detail = "execution ran off the end of code";
     return fault;
@@ -344,13 +371,14 @@ class EngineImpl final : public Engine {
   const EngineOptions options_;
   const Backend& backend_;
   void* observer_;
+  CodeSpace space_;
   CodeCaches code_;
   CodeCaches code64_;
   Gws gws_;
   Scheduler scheduler_;
   std::atomic<uint64_t> clock_{kFirstClock};
   mutable std::shared_mutex objects_mutex_;
-  std::vector<Object> objects_;
+  std::map<uint64_t, std::shared_ptr<const codeobj::CodeObject>> objects_;  // by load address
   std::mutex warned_mutex_;
   std::set<uint64_t> warned_;  // kernel objects
 };

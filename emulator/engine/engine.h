@@ -135,6 +135,10 @@ struct EngineOptions {
   // many bytes. False from take_scratch ends the dispatch with kOutOfMemory. Called from workers.
   std::function<bool(uint64_t size_bytes)> take_scratch;
   std::function<void(uint64_t size_bytes)> give_scratch;
+  // The same for decoded code and what an observer keeps for its instructions, which both live as
+  // long as the code is loaded. Called with a lock held: it must not call the engine.
+  std::function<bool(uint64_t size_bytes)> take_code;
+  std::function<void(uint64_t size_bytes)> give_code;
   // Borrowed; null: none.
   const HostFunctions* host_functions = nullptr;
   // Host-registered memory is handed to the device as host | 1 << 47 (design note in hsa/): bits
@@ -148,12 +152,16 @@ class Engine {
   static std::unique_ptr<Engine> create(MemoryMap& memory, const EngineOptions& options = {});
   virtual ~Engine() = default;
 
-  // Tells the engine of a code object loaded at `load_address` (where its virtual address 0 is) so
-  // that faults carry names and lines and decoded code is cached. Code must also be in the memory
-  // map.
+  // Tells the engine of a code object loaded at `load_address` (where its virtual address 0 is).
+  // Only its executable segments can be executed; in the memory map, where the code must be
+  // already, they become read-only, so that no kernel changes code. The caller must not change them
+  // either.
   virtual Result<void> add_code(uint64_t load_address,
                                 std::shared_ptr<const codeobj::CodeObject> code) = 0;
-  // Drops the decode cache; no dispatch of this code may be running.
+  // The same for [address, address + size_bytes) without a code object: faults then carry no names.
+  virtual Result<void> add_raw_code(uint64_t address, uint64_t size_bytes) = 0;
+  // Before the code's memory goes: from then on a wave that jumps there, or continues there beyond
+  // what it has executed, faults.
   virtual void remove_code(uint64_t load_address) = 0;
 
   // Blocks until every wave ended or one faulted.

@@ -48,9 +48,7 @@ const Inst* set_mode(Wave& wave, const Inst* inst, uint32_t mode) {
 }
 
 const Inst* take_branch(Wave& wave, const Inst* inst) {
-  if (inst->target() != nullptr) return inst->target();
-  return wave.raise(inst, PendingFault{FaultKind::kIllegal, -1, 0, 0, false,
-                                       "branch to an address outside of code"});
+  return inst->target() != nullptr ? inst->target() : branch_out(wave, inst);
 }
 
 }  // namespace
@@ -74,8 +72,13 @@ uint64_t read_clock(Wave& wave) {
 const Inst* jump_to(Wave& wave, const Inst* inst, uint64_t pc) {
   const Inst* target = wave.code_cache->at(pc);
   if (target != nullptr) return target;
-  return wave.raise(inst, PendingFault{FaultKind::kIllegal, -1, pc, 0, false,
-                                       "jump to an address outside of code"});
+  PendingFault fault{FaultKind::kIllegal, -1, pc, 0, false, "jump to an address outside of code"};
+  fault.jump = true;
+  return wave.raise(inst, fault);
+}
+
+const Inst* branch_out(Wave& wave, const Inst* inst) {
+  return jump_to(wave, inst, inst->next_pc() + static_cast<uint64_t>(int64_t{inst->imm} * 4));
 }
 
 const Inst* run_getreg(Wave& wave, const Inst* inst) {

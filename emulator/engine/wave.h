@@ -60,6 +60,7 @@ struct PendingFault {
   uint32_t access_bytes = 0;
   bool write = false;
   const char* detail = nullptr;  // static text, may be null
+  bool jump = false;             // kIllegal: `address` is where it would have gone
 };
 
 struct alignas(64) Wave {

@@ -86,9 +86,7 @@ const Inst* ds_count64(Wave& w, const Inst* i) {
 
 const Inst* branch_if(Wave& w, const Inst* i, bool taken) {
   if (!taken) return i->next();
-  if (i->target() != nullptr) return i->target();
-  return w.raise(i, PendingFault{FaultKind::kIllegal, -1, 0, 0, false,
-                                 "branch to an address outside of code"});
+  return i->target() != nullptr ? i->target() : branch_out(w, i);
 }
 const Inst* cbranch_vccz(Wave& w, const Inst* i) {
   return branch_if(w, i, w.pair(operand::kVccLo) == 0);

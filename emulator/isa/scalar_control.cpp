@@ -9,13 +9,9 @@ namespace {
 
 const Inst* nop(Wave&, const Inst* i) { return i->next(); }
 
-[[gnu::cold, gnu::noinline]] const Inst* jump_out(Wave& w, const Inst* i) {
-  return w.raise(i, PendingFault{FaultKind::kIllegal, -1, 0, 0, false,
-                                 "branch to an address outside of code"});
-}
 inline const Inst* take(Wave& w, const Inst* i) {
   const Inst* target = i->target();
-  return target != nullptr ? target : jump_out(w, i);
+  return target != nullptr ? target : branch_out(w, i);
 }
 const Inst* branch(Wave& w, const Inst* i) { return take(w, i); }
 const Inst* cbranch_scc0(Wave& w, const Inst* i) { return w.scc ? i->next() : take(w, i); }

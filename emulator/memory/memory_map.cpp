@@ -142,6 +142,57 @@ Result<void> MemoryMap::remove(uint64_t address) {
   return {};
 }
 
+Result<void> MemoryMap::make_read_only(uint64_t address, uint64_t bytes) {
+  if (bytes == 0) return {};
+  if (bytes - 1 > UINT64_MAX - address)
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("memory map: {} bytes at {:#x} wrap the address space", bytes, address));
+  const uint64_t last = address + (bytes - 1);
+  const std::scoped_lock lock(impl_->mutex);
+  RegionTable table = *impl_->table;
+  const Region* next = table.find(address);
+  if (next == nullptr) next = table.after(address);
+  while (next != nullptr && next->address <= last) {
+    const Region whole = *next;
+    const uint64_t begin = std::max(address, whole.address) - whole.address;
+    const uint64_t end = std::min(last - whole.address, whole.mapped_bytes - 1) + 1;
+    table = table.without(whole.address);
+    // The bytes that the program did not ask for, at the end, stay with what is before them.
+    const uint64_t requested = whole.requested_bytes;
+    const uint64_t cuts[] = {0, begin < requested ? begin : 0, end < requested ? end : requested,
+                             requested};
+    for (unsigned n = 0; n < 3; ++n) {
+      if (cuts[n] == cuts[n + 1]) continue;
+      Region part = whole;
+      part.address += cuts[n];
+      part.host += cuts[n];
+      part.requested_bytes = cuts[n + 1] - cuts[n];
+      part.mapped_bytes = (cuts[n + 1] == requested ? whole.mapped_bytes : cuts[n + 1]) - cuts[n];
+      part.read_only = whole.read_only || n == 1;
+      table = table.with(std::move(part));
+    }
+    next = table.after(whole.address + (whole.mapped_bytes - 1));
+  }
+  impl_->table = std::make_shared<RegionTable>(std::move(table));
+  impl_->generation.fetch_add(1, std::memory_order_release);
+  return {};
+}
+
+void MemoryMap::remove_all(uint64_t address, uint64_t bytes) {
+  const std::scoped_lock lock(impl_->mutex);
+  RegionTable table = *impl_->table;
+  const Region* next = table.find(address);
+  if (next == nullptr || next->address != address) next = table.after(address);
+  while (next != nullptr && next->address - address < bytes) {
+    const uint64_t begin = next->address;
+    table = table.without(begin);
+    next = table.after(begin);
+  }
+  impl_->table = std::make_shared<RegionTable>(std::move(table));
+  impl_->generation.fetch_add(1, std::memory_order_release);
+}
+
 std::shared_ptr<const RegionTable> MemoryMap::snapshot() const {
   const std::scoped_lock lock(impl_->mutex);
   return impl_->table;

@@ -76,6 +76,11 @@ class MemoryMap {
   Result<void> add(Region region);
   // `address` is a region's first byte.
   Result<void> remove(uint64_t address);
+  // Divides regions so that those of [address, address + bytes) are read-only. Bytes without a
+  // region are ignored.
+  Result<void> make_read_only(uint64_t address, uint64_t bytes);
+  // Removes all regions that begin in [address, address + bytes): one that was divided.
+  void remove_all(uint64_t address, uint64_t bytes);
   std::shared_ptr<const RegionTable> snapshot() const;
   // Grows by one with each add or remove: lets a holder of a snapshot see that it is old.
   uint64_t generation() const noexcept;

@@ -56,6 +56,15 @@ TEST(Demangle, ManyReferencesAreNoHindrance) {
   EXPECT_GT(text.size(), 4000U);
 }
 
+TEST(Demangle, PackExpansionsInEachOtherAreBounded) {
+  std::string name = "_Z1fIJ";
+  for (int n = 0; n < 60; ++n) name += 'i';
+  name += "EEv";
+  for (int n = 0; n < 8; ++n) name += "Dp1AIT_";
+  name += "iEEEEEEEE";
+  EXPECT_LE(demangle(name).size(), size_t{1} << 16);
+}
+
 TEST(Demangle, ANameThatUnfoldsWithoutEndStaysAsItIs) {
   const std::string bomb = doubling(34);
   ASSERT_LT(bomb.size(), 400U);

@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "emulator/engine/context.h"
 #include "tests/emulator/test_device.h"
 
 namespace gfxgraph::emulator {
@@ -21,6 +26,7 @@ class RawCode : public ::testing::Test {
   void SetUp() override {
     memory_ = device_.allocate(kBytes, RegionKind::kCode, "raw code");
     dispatch_.kernel_object = reinterpret_cast<uint64_t>(memory_);
+    ASSERT_TRUE(device_.engine().add_raw_code(dispatch_.kernel_object, kBytes));
     dispatch_.workgroup_size = {32, 1, 1};
     dispatch_.grid_size = {32, 1, 1};
     // Code begins 256 bytes after the descriptor; wave32, float mode as compilers set it.
@@ -34,6 +40,7 @@ class RawCode : public ::testing::Test {
   void put(size_t offset, T value) {
     std::memcpy(memory_ + offset, &value, sizeof(value));
   }
+  uint64_t address() const { return reinterpret_cast<uint64_t>(memory_); }
   void code(size_t offset, std::initializer_list<uint32_t> words) {
     put(16, static_cast<int64_t>(offset));
     for (const uint32_t word : words) {
@@ -59,7 +66,13 @@ class RawCode : public ::testing::Test {
     EXPECT_THAT(f.to_string(), HasSubstr(why));
   }
 
-  TestDevice device_;
+  // Waves that only wait are not given up.
+  static EngineOptions patient() {
+    EngineOptions options;
+    options.give_up = [](const BlockedDispatch&) { return false; };
+    return options;
+  }
+  TestDevice device_{patient()};
   std::byte* memory_ = nullptr;
   Dispatch dispatch_;
 };
@@ -92,12 +105,12 @@ TEST_F(RawCode, ASwapWithWhatCannotBeWritten) {
 
 TEST_F(RawCode, AnInstructionIsCutOff) {
   code(kBytes - 4, {kFirstOfTwo});
-  expect_illegal(kBytes - 4, "the instruction reaches past its memory region");
+  expect_illegal(kBytes - 4, "the instruction reaches past the end of its code");
 }
 
 TEST_F(RawCode, LeavesItsMemory) {
   code(256, {kBranch | 0x7fff});
-  expect_illegal(256, "branch to an address outside of code");
+  expect_illegal(256, "jump to an address outside of code");
   code(512, {kSetpc});
   expect_illegal(512, "jump to an address outside of code");
 }
@@ -165,6 +178,141 @@ TEST_F(RawCode, DescriptorsThatAreNotModelledAreRefusedByName) {
   expect_bad("SHARED_VGPR_COUNT");
   put(44, uint32_t{0});
   EXPECT_TRUE(device_.engine().run(dispatch_));
+}
+
+// A target in s[0:1].
+class JumpsOut : public RawCode {
+ protected:
+  void SetUp() override {
+    RawCode::SetUp();
+    put(52, uint32_t{2} << 1);                    // two user SGPRs
+    put(56, static_cast<uint16_t>(1 << 10 | 8));  // with the kernarg segment's address
+    code(256, {kSetpc});
+  }
+  Fault jump_to(uint64_t target) {
+    dispatch_.kernarg_address = target;
+    const Fault f = fault();
+    EXPECT_EQ(f.kind, FaultKind::kIllegal) << f.to_string();
+    EXPECT_EQ(f.pc, address() + 256);
+    EXPECT_EQ(f.address, target);
+    EXPECT_THAT(f.to_string(), HasSubstr("jump to an address outside of code"));
+    return f;
+  }
+};
+
+TEST_F(JumpsOut, IntoMemoryThatIsNoCode) {
+  for (const RegionKind kind : {RegionKind::kDevice, RegionKind::kHost, RegionKind::kKernarg,
+                                RegionKind::kCode, RegionKind::kSystem}) {
+    std::byte* const data = device_.allocate(8192, kind, "data");
+    for (size_t n = 0; n < 8192; n += 4) std::memcpy(data + n, &kEnd, sizeof(kEnd));
+    const Fault f = jump_to(reinterpret_cast<uint64_t>(data) + 64);
+    EXPECT_THAT(f.to_string(), HasSubstr("into \"data\" + 64"));
+  }
+}
+
+TEST_F(JumpsOut, IntoNothingAndBesideCode) {
+  EXPECT_THAT(jump_to(0x1000).to_string(), HasSubstr("not mapped"));
+  jump_to(address() + kBytes);
+  jump_to(address() - 4);
+  jump_to(address() + 258);  // no instruction begins there
+  jump_to(kScratchWindow);
+  jump_to(UINT64_MAX - 3);
+}
+
+TEST_F(JumpsOut, IntoMemoryThatWasFreed) {
+  std::byte* const other = device_.allocate(kBytes, RegionKind::kCode, "other");
+  const auto begin = reinterpret_cast<uint64_t>(other);
+  std::memcpy(other, &kEnd, sizeof(kEnd));
+  ASSERT_TRUE(device_.engine().add_raw_code(begin, kBytes));
+  dispatch_.kernarg_address = begin;
+  EXPECT_TRUE(device_.engine().run(dispatch_));
+  device_.engine().remove_code(begin);
+  EXPECT_THAT(jump_to(begin).to_string(), HasSubstr("into \"other\" + 0"));
+  device_.memory().remove_all(begin, kBytes);
+  EXPECT_THAT(jump_to(begin).to_string(), HasSubstr("not mapped"));
+}
+
+// The same address, and other code: of the same size, smaller, larger.
+TEST_F(RawCode, CodeAtAnAddressOfEarlierCodeIsDecodedAnew) {
+  for (const uint64_t size : {uint64_t{kBytes}, uint64_t{512}, uint64_t{kBytes}}) {
+    code(256, {kNop, kEnd});
+    EXPECT_TRUE(device_.engine().run(dispatch_));
+    device_.engine().remove_code(address());
+    expect_bad("is not a valid code entry");
+    ASSERT_TRUE(device_.engine().add_raw_code(address(), size));
+    code(256, {kNop, kCodeEnd});
+    expect_illegal(260, "execution ran off the end of code");
+    device_.engine().remove_code(address());
+    ASSERT_TRUE(device_.engine().add_raw_code(address(), size));
+  }
+}
+
+TEST_F(RawCode, KernelsCannotChangeCode) {
+  put(52, uint32_t{2} << 1);
+  put(56, static_cast<uint16_t>(1 << 10 | 8));
+  dispatch_.kernarg_address = address() + 512;
+  code(256, {0x7e000280,                      // v_mov_b32 v0, 0
+             0xdc708000, 0x00000000, kEnd});  // global_store_dword v0, v0, s[0:1]
+  const Fault f = fault();
+  EXPECT_EQ(f.kind, FaultKind::kMemory) << f.to_string();
+  EXPECT_TRUE(f.write);
+  EXPECT_EQ(f.address, address() + 512);
+  EXPECT_THAT(f.to_string(), HasSubstr("is in code, which kernels cannot change"));
+}
+
+// Decodings live as long as a wave may stand in them.
+TEST_F(RawCode, CodeGoesWhileAWaveStandsInIt) {
+  code(256, {kNop, kBranch | 0xfffe});  // back to the s_nop
+  std::thread other([&] {
+    for (int n = 0; n < 200; ++n) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      device_.engine().remove_code(address());
+      EXPECT_TRUE(device_.engine().add_raw_code(address(), kBytes));
+    }
+    device_.engine().stop();
+  });
+  EXPECT_EQ(fault().kind, FaultKind::kStopped);
+  other.join();
+}
+
+TEST(RawCodeBudget, DecodedCodeIsTakenFromItAndGivenBack) {
+  std::atomic<int64_t> taken{0};
+  std::atomic<int64_t> most{INT64_MAX};
+  EngineOptions options;
+  options.take_code = [&](uint64_t bytes) {
+    if (taken + static_cast<int64_t>(bytes) > most) return false;
+    taken += static_cast<int64_t>(bytes);
+    return true;
+  };
+  options.give_code = [&](uint64_t bytes) { taken -= static_cast<int64_t>(bytes); };
+  constexpr uint64_t kLong = 1 << 20;
+  TestDevice device(options);
+  std::byte* const memory = device.allocate(kLong, RegionKind::kCode, "much code");
+  for (size_t n = 0; n < kLong; n += 4) std::memcpy(memory + n, &kNop, sizeof(kNop));
+  std::memcpy(memory + kLong - 4, &kEnd, sizeof(kEnd));
+  std::memset(memory, 0, 256);
+  const int64_t entry = 256;
+  const uint32_t rsrc1 = 0xf0u << 12 | 1u << 21 | 1u << 23;
+  const uint16_t properties = 1 << 10;
+  std::memcpy(memory + 16, &entry, sizeof(entry));
+  std::memcpy(memory + 48, &rsrc1, sizeof(rsrc1));
+  std::memcpy(memory + 56, &properties, sizeof(properties));
+  const auto begin = reinterpret_cast<uint64_t>(memory);
+  ASSERT_TRUE(device.engine().add_raw_code(begin, kLong));
+  Dispatch dispatch;
+  dispatch.kernel_object = begin;
+  dispatch.workgroup_size = {32, 1, 1};
+  dispatch.grid_size = {32, 1, 1};
+  ASSERT_TRUE(device.engine().run(dispatch));
+  EXPECT_GT(taken, int64_t{kLong} / 4 * 64);  // a slot of 64 bytes for each dword
+  device.engine().remove_code(begin);
+  EXPECT_EQ(taken, 0);
+  ASSERT_TRUE(device.engine().add_raw_code(begin, kLong));
+  most = 1 << 20;
+  const auto result = device.engine().run(dispatch);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, FaultKind::kOutOfMemory);
+  EXPECT_LE(taken, most);
 }
 
 // Behind the last segment with code there is other memory, whose bytes are no code.

@@ -117,6 +117,8 @@ class ScalarTest : public ::testing::Test {
     dispatch.workgroup_size = {32, 1, 1};
     dispatch.kernarg_address = reinterpret_cast<uint64_t>(out);
     code_address_ = dispatch.kernel_object + entry;
+    if (!device.engine().add_raw_code(code_address_, 8192 - entry))
+      return tl::unexpected<Fault>(Fault());
     const auto result = device.engine().run(dispatch);
     if (!result) return tl::unexpected<Fault>(result.error());
     return Outcome{out[0] | uint64_t{out[1]} << 32, out[2], out[3]};

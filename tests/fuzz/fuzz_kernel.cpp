@@ -100,6 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.threads = 1;
   options.livelock_instructions = kMostInstructions;
   const auto engine = Engine::create(map, options);
+  if (!engine->add_raw_code(code.address() + kEntry, code_bytes)) std::abort();
 
   Dispatch dispatch;
   dispatch.kernel_object = code.address();

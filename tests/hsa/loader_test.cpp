@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <hsa/hsa_ven_amd_loader.h>
 
+#include <cstring>
 #include <map>
 
 #include "base/kernel_code.h"
@@ -166,6 +167,33 @@ TEST_F(LoaderTest, KernelsAndVariables) {
   EXPECT_EQ(hsa_executable_symbol_get_info(fill, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &value),
             HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL);
   EXPECT_EQ(hsa_executable_destroy(executable), HSA_STATUS_ERROR_INVALID_EXECUTABLE);
+}
+
+TEST_F(LoaderTest, LoadedCodeCannotBeChanged) {
+  hsa_executable_t executable{};
+  ASSERT_EQ(load(elf_, &executable), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_executable_freeze(executable, nullptr), HSA_STATUS_SUCCESS);
+  const auto object =
+      info<uint64_t>(symbol(executable, "fill.kd"), HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
+  int64_t entry = 0;
+  std::memcpy(&entry, reinterpret_cast<void*>(object + 16), sizeof(entry));
+  auto* const code = reinterpret_cast<uint32_t*>(object + static_cast<uint64_t>(entry));
+  const uint32_t before = *code;
+  auto* const data = allocate<uint32_t>(device_pool(), 64);
+  EXPECT_EQ(hsa_memory_copy(code, data, 64), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_memory_fill(code, 0, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  const hsa_signal_t done = signal(1);
+  EXPECT_EQ(hsa_amd_memory_async_copy(code, gpu_, data, gpu_, 4, 0, nullptr, done),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(*code, before);
+  // It can be read, and variables can be written.
+  EXPECT_EQ(hsa_memory_copy(data, code, 4), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(*data, before);
+  const auto counter =
+      info<uint64_t>(symbol(executable, "counter"), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
+  EXPECT_EQ(hsa_memory_copy(reinterpret_cast<void*>(counter), data, 4), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_destroy(executable), HSA_STATUS_SUCCESS);
+  hsa_amd_memory_pool_free(data);
 }
 
 TEST_F(LoaderTest, AFrozenExecutableTakesNothing) {

@@ -197,6 +197,7 @@ class Runner {
     LaneObserver* const only_lanes = &observer;
     const auto engine = values ? create_engine(memory_, options, select_backend(deep), &observer)
                                : create_engine(memory_, options, select_backend(lanes), only_lanes);
+    EXPECT_TRUE(engine->add_raw_code(kCodeAddress, 4 * kPage));
     emulator::Dispatch dispatch;
     dispatch.kernel_object = kCodeAddress;
     dispatch.grid_size = {96, 1, 1};

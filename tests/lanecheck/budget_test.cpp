@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lanecheck/sites.h"
 #include "tests/lanecheck/trace_builder.h"
 
 namespace gfxgraph::lanecheck {
@@ -114,6 +115,56 @@ TEST(Budget, ScratchOfResidentWavesIsMemory) {
   EXPECT_EQ(report->stopped->launches, 1U);
   EXPECT_THAT(report->stopped->reason, HasSubstr("scratch memory"));
   EXPECT_THAT(report->stopped->reason, HasSubstr("--max-memory"));
+}
+
+TEST(Budget, DecodedCodeIsMemory) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  const auto checked = [](uint64_t memory_bytes) {
+    TraceBuilder trace("faults.bundle");
+    const auto a = trace.buffer(4096);
+    trace.launch("long_code", 1, 32, {a, 1});
+    return trace.try_check(with({.memory_bytes = memory_bytes}));
+  };
+  const Result<Report> enough = checked(uint64_t{1} << 30);
+  ASSERT_TRUE(enough) << enough.error().message;
+  EXPECT_FALSE(enough->stopped);
+  EXPECT_TRUE(enough->failed.empty());
+  const Result<Report> report = checked(uint64_t{4} << 20);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_TRUE(report->stopped);
+  EXPECT_EQ(report->launches, 0U);
+  EXPECT_THAT(report->stopped->reason, HasSubstr("code"));
+  EXPECT_THAT(report->stopped->reason, HasSubstr("--max-memory"));
+}
+
+TEST(Budget, FindingsAreMemory) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  Budget budget({.memory_bytes = 1 << 20});
+  Sites sites;
+  sites.set_budget(budget);
+  LaneEvent event;
+  event.detail = std::string(100, 'x');
+  for (uint64_t pc = 0; pc < 100000; ++pc) {
+    event.pc = pc * 4;
+    sites.add(1, event);
+  }
+  EXPECT_TRUE(budget.exhausted());
+  EXPECT_THAT(budget.reason(), HasSubstr("a finding needs"));
+  EXPECT_LT(sites.all().size(), 10000U);
+}
+
+// 300 bytes of a name that the code object's debug information has.
+TEST(Budget, AFunctionsNameDoesNotUnfold) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace("faults.bundle");
+  trace.launch("calls_unfolding", 1, 32, {trace.buffer(4096), 0});
+  const Result<Report> report = trace.try_check(with({}));
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->findings.size(), 1U);
+  ASSERT_FALSE(report->places.empty());
+  ASSERT_FALSE(report->places[0].inline_stack.empty());
+  EXPECT_THAT(report->places[0].inline_stack[0].function, testing::StartsWith("_Z1f1AIiiE"));
+  EXPECT_LT(render_text(*report, "t").size(), 10000U);
 }
 
 TEST(Budget, AGraphsLaunchesCountSingly) {

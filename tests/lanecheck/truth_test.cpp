@@ -204,6 +204,12 @@ TEST(Truth, Faults) {
       two_waves(FindingClass::kF1, "asserts", 3),
       two_waves(FindingClass::kF2, "jumps_to_null", 0),
       two_waves(FindingClass::kF2, "illegal_instruction", 0),
+      two_waves(FindingClass::kF2, "jumps_to_data", 0),
+      two_waves(FindingClass::kF3, "writes_code", 0),
+      two_waves(FindingClass::kF3, "writes_code", 64),
+      two_waves(FindingClass::kF3, "writes_queue", 0),
+      two_waves(FindingClass::kF3, "writes_packet", 3),
+      two_waves(FindingClass::kF3, "writes_arguments", 1),
   });
 }
 

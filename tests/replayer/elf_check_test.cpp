@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/file.h"
 #include "test_trace.h"
@@ -70,9 +73,8 @@ TEST(ElfCheck, TellsVariablesFromCode) {
   EXPECT_FALSE(has_variables(std::as_bytes(std::span(elf))));
   Elf64_Ehdr header = {};
   std::memcpy(&header, elf.data(), sizeof(header));
-  header.e_shoff = elf.size();
-  header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = 1;
+  const size_t added = elf.size();  // behind the section headers
+  ++header.e_shnum;
   std::memcpy(elf.data(), &header, sizeof(header));
   elf.resize(elf.size() + sizeof(Elf64_Shdr));
   const auto variables = [&](uint32_t type, uint64_t flags, uint64_t size) {
@@ -80,7 +82,7 @@ TEST(ElfCheck, TellsVariablesFromCode) {
     section.sh_type = type;
     section.sh_flags = flags;
     section.sh_size = size;
-    std::memcpy(elf.data() + header.e_shoff, &section, sizeof(section));
+    std::memcpy(elf.data() + added, &section, sizeof(section));
     EXPECT_TRUE(accepted(elf));
     return has_variables(std::as_bytes(std::span(elf)));
   };
@@ -88,7 +90,7 @@ TEST(ElfCheck, TellsVariablesFromCode) {
   EXPECT_TRUE(variables(SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 4));
   EXPECT_FALSE(variables(SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 0));
   EXPECT_FALSE(variables(SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 4));
-  EXPECT_FALSE(variables(SHT_DYNAMIC, SHF_ALLOC | SHF_WRITE, 16));
+  EXPECT_FALSE(variables(SHT_INIT_ARRAY, SHF_ALLOC | SHF_WRITE, 16));
 }
 
 // What clang made, and what a stranger may make of it.
@@ -268,6 +270,96 @@ TEST_F(RealObject, ARingInTheHashTableIsRefused) {
   for (uint32_t symbol = 1; symbol < at<uint32_t>(table.sh_offset + 4); ++symbol) {
     EXPECT_NE(error_after([&] { put<uint32_t>(chains + 4 * size_t{symbol}, symbol); }), "");
   }
+}
+
+// Runtimes find sections by name or by type.
+TEST_F(RealObject, SectionsWithTheNameOrTheTypeOfOthersAreRefused) {
+  std::vector<uint32_t> names;
+  for (size_t n = 1; n < header_.e_shnum; ++n)
+    names.push_back(at<Elf64_Shdr>(section_offset(n)).sh_name);
+  const auto strings = at<Elf64_Shdr>(section_offset(header_.e_shstrndx)).sh_offset;
+  const auto text = [&](uint32_t name) {
+    return std::string(reinterpret_cast<const char*>(elf_.data()) + strings + name);
+  };
+  const std::set<std::string> special = {".dynsym",  ".symtab", ".hash",     ".gnu.hash",
+                                         ".dynamic", ".strtab", ".shstrtab", ".dynstr",
+                                         ".note",    ".text",   ".rodata",   ".rela.dyn"};
+  int tried = 0;
+  for (size_t n = 1; n < header_.e_shnum; ++n) {
+    const auto section = at<Elf64_Shdr>(section_offset(n));
+    for (const uint32_t name : names) {
+      if (name == section.sh_name || !special.contains(text(name))) continue;
+      ++tried;
+      EXPECT_NE(error_after([&] { put<uint32_t>(section_offset(n), name); }), "")
+          << text(section.sh_name) << " as " << text(name);
+    }
+    for (const uint32_t type :
+         {SHT_HASH, SHT_GNU_HASH, SHT_DYNSYM, SHT_SYMTAB, SHT_DYNAMIC, SHT_STRTAB}) {
+      if (type == section.sh_type) continue;
+      EXPECT_NE(error_after([&] {
+                  put<uint32_t>(section_offset(n) + offsetof(Elf64_Shdr, sh_type), type);
+                }),
+                "")
+          << text(section.sh_name) << " of type " << type;
+    }
+  }
+  EXPECT_GT(tried, 50);
+}
+
+// HIP 5 looks for them without looking whether they are there.
+TEST_F(RealObject, NoNamesOrNoStringTableIsRefused) {
+  EXPECT_NE(error_after([&] { put<uint16_t>(offsetof(Elf64_Ehdr, e_shnum), 0); }), "");
+  EXPECT_NE(error_after([&] { put<uint16_t>(offsetof(Elf64_Ehdr, e_shstrndx), 0); }), "");
+  const size_t names = section_offset(header_.e_shstrndx);
+  EXPECT_NE(error_after([&] { put<uint32_t>(names + offsetof(Elf64_Shdr, sh_type), SHT_NULL); }),
+            "");
+  EXPECT_THAT(error_after([&] {
+                auto header = header_;
+                header.e_shnum = static_cast<uint16_t>(header_.e_shnum - 1);  // the last: .strtab
+                put(0, header);
+              }),
+              HasSubstr("string table"));
+  const auto last = at<Elf64_Shdr>(section_offset(header_.e_shnum - size_t{1}));
+  const size_t text = at<Elf64_Shdr>(names).sh_offset + last.sh_name;
+  EXPECT_NE(error_after([&] { put<uint8_t>(text + 1, 'x'); }), "");
+}
+
+TEST_F(RealObject, HashTablesOfOtherSymbolsAreRefused) {
+  for (const uint32_t type : {SHT_HASH, SHT_GNU_HASH}) {
+    const size_t hash = section_offset(find_section(type));
+    for (const uint32_t link : {0u, 1u, 0xffffu})
+      if (link != find_section(SHT_DYNSYM))
+        EXPECT_NE(error_after([&] { put(hash + offsetof(Elf64_Shdr, sh_link), link); }), "");
+  }
+  // More chains than symbols.
+  const size_t symbols = section_offset(find_section(SHT_DYNSYM)) + offsetof(Elf64_Shdr, sh_size);
+  EXPECT_NE(error_after([&] { put<uint64_t>(symbols, 2 * sizeof(Elf64_Sym)); }), "");
+  const auto gnu = at<Elf64_Shdr>(section_offset(find_section(SHT_GNU_HASH)));
+  for (size_t word = 0; word < 3; ++word)
+    EXPECT_NE(error_after([&] { put<uint32_t>(gnu.sh_offset + 4 * word, 0x7fffffff); }), "");
+}
+
+TEST_F(RealObject, ADynamicSegmentThatLeadsElsewhereIsRefused) {
+  Elf64_Phdr dynamic = {};
+  for (size_t n = 0; n < header_.e_phnum; ++n) {
+    const auto segment = at<Elf64_Phdr>(header_.e_phoff + n * sizeof(Elf64_Phdr));
+    if (segment.p_type == PT_DYNAMIC) dynamic = segment;
+  }
+  ASSERT_NE(dynamic.p_filesz, 0U);
+  int tried = 0;
+  for (size_t at = dynamic.p_offset; at < dynamic.p_offset + dynamic.p_filesz;
+       at += sizeof(Elf64_Dyn)) {
+    const auto one = this->at<Elf64_Dyn>(at);
+    if (one.d_tag == DT_NULL) {
+      EXPECT_NE(error_after([&] { put<uint64_t>(at, DT_DEBUG); }), "");
+      break;
+    }
+    if (one.d_tag == DT_RELACOUNT || one.d_tag == DT_FLAGS || one.d_tag == DT_RELA) continue;
+    ++tried;
+    EXPECT_NE(error_after([&] { put<uint64_t>(at + sizeof(uint64_t), uint64_t{1} << 40); }), "")
+        << one.d_tag;
+  }
+  EXPECT_GE(tried, 6);
 }
 
 TEST_F(RealObject, NotesAndSegmentsOutsideAreRefused) {

@@ -36,9 +36,21 @@ std::vector<uint8_t> smallest_code_object() {
   header.e_phentsize = sizeof(Elf64_Phdr);
   header.e_phnum = 1;
   const Elf64_Phdr segment = {};
-  std::vector<uint8_t> bytes(sizeof(header) + sizeof(segment));
+  constexpr char kNames[16] = "\0.strtab";
+  Elf64_Shdr sections[2] = {};
+  sections[1].sh_name = 1;
+  sections[1].sh_type = SHT_STRTAB;
+  sections[1].sh_offset = sizeof(header) + sizeof(segment);
+  sections[1].sh_size = sizeof(kNames);
+  header.e_shoff = sections[1].sh_offset + sizeof(kNames);
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 2;
+  header.e_shstrndx = 1;
+  std::vector<uint8_t> bytes(header.e_shoff + sizeof(sections));
   std::memcpy(bytes.data(), &header, sizeof(header));
   std::memcpy(bytes.data() + sizeof(header), &segment, sizeof(segment));
+  std::memcpy(bytes.data() + sections[1].sh_offset, kNames, sizeof(kNames));
+  std::memcpy(bytes.data() + header.e_shoff, sections, sizeof(sections));
   return bytes;
 }
 

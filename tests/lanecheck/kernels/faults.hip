@@ -2,6 +2,14 @@
 #include <hip/hip_runtime.h>
 
 #include <cassert>
+#include <cstdint>
+
+// f(A<int, int>, A<S0_, S0_>, ...): every part is twice the one before.
+#define PARTS(d) "S_IS" #d "_S" #d "_E"
+#define UNFOLDING_NAME                                                                            \
+  "_Z1f1AIiiE" PARTS(0) PARTS(1) PARTS(2) PARTS(3) PARTS(4) PARTS(5) PARTS(6) PARTS(7) PARTS(8)    \
+      PARTS(9) PARTS(A) PARTS(B) PARTS(C) PARTS(D) PARTS(E) PARTS(F) PARTS(G) PARTS(H) PARTS(I)    \
+          PARTS(J) PARTS(K) PARTS(L) PARTS(M) PARTS(N) PARTS(O) PARTS(P) PARTS(Q)
 
 #define LANE static_cast<int>(threadIdx.x)
 
@@ -30,6 +38,50 @@ extern "C" __global__ void jumps_to_null_safe(int* to, int bad) {
   asm volatile("s_getpc_b64 s[40:41]\n s_add_u32 s40, s40, 16\n s_addc_u32 s41, s41, 0\n s_setpc_b64 s[40:41]\n s_nop 0\n"
                :::"s40", "s41", "scc", "memory");
 }
+// Whatever stands there.
+extern "C" __global__ void jumps_to_data(int* to, int bad) {
+  asm volatile("s_mov_b64 s[40:41], %0\n s_setpc_b64 s[40:41]" ::"s"(to) : "s40", "s41", "memory");
+}
+extern "C" __global__ void jumps_to_data_safe(int* to, int bad) {
+  to[LANE] = bad;
+  asm volatile("s_getpc_b64 s[40:41]\n s_add_u32 s40, s40, 16\n s_addc_u32 s41, s41, 0\n s_setpc_b64 s[40:41]\n s_nop 0\n"
+               :::"s40", "s41", "scc", "memory");
+}
+__device__ int in_memory = 1;
+// Its own code, and what belongs to the runtime.
+extern "C" __global__ void writes_code(int* to, int bad) {
+  uint64_t pc;
+  asm volatile("s_getpc_b64 %0" : "=s"(pc));
+  *reinterpret_cast<volatile int*>(pc + bad) = 0;
+}
+extern "C" __global__ void writes_code_safe(int* to, int bad) {
+  *const_cast<volatile int*>(&in_memory) = bad;
+}
+extern "C" __global__ void writes_queue(int* to, int bad) {
+  ((volatile int*)__builtin_amdgcn_queue_ptr())[bad] = 0;
+}
+extern "C" __global__ void writes_queue_safe(int* to, int bad) {
+  to[LANE] = ((const volatile int*)__builtin_amdgcn_queue_ptr())[bad];
+}
+extern "C" __global__ void writes_packet(int* to, int bad) {
+  ((volatile int*)__builtin_amdgcn_dispatch_ptr())[bad] = 0;
+}
+extern "C" __global__ void writes_packet_safe(int* to, int bad) {
+  to[LANE] = ((const volatile int*)__builtin_amdgcn_dispatch_ptr())[bad];
+}
+extern "C" __global__ void writes_arguments(int* to, int bad) {
+  ((volatile int*)__builtin_amdgcn_kernarg_segment_ptr())[bad] = 0;
+}
+extern "C" __global__ void writes_arguments_safe(int* to, int bad) {
+  to[LANE] = ((const volatile int*)__builtin_amdgcn_kernarg_segment_ptr())[bad];
+}
+// A function whose name stands for gigabytes.
+__device__ __attribute__((noinline)) void unfolds(int* to) asm(UNFOLDING_NAME);
+__device__ __attribute__((noinline)) void unfolds(int* to) {
+  asm volatile(".long 0xbf7fffff" ::: "memory");
+  *to = 1;
+}
+extern "C" __global__ void calls_unfolding(int* to, int bad) { unfolds(to + bad); }
 extern "C" __global__ void illegal_instruction(int* to, int bad) {
   to[LANE] = bad;
   asm volatile(".long 0xbf7fffff" ::: "memory");
@@ -84,4 +136,9 @@ extern "C" __global__ void waits(int* flag, int) {
 extern "C" __global__ void waits_safe(int* flag, int) {
   if (LANE == 63) __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
   while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
+}
+// Of 256 KiB.
+extern "C" __global__ void long_code(int* to, int bad) {
+  asm volatile(".rept 65536\n s_nop 0\n .endr" ::: "memory");
+  to[LANE] = bad;
 }
