@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/new_file.h"
 #include "base/output.h"
 
 namespace gfxgraph {
@@ -363,18 +364,7 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, uint
 
 Result<void> write_file_atomic(const std::filesystem::path& path,
                                std::span<const std::byte> bytes) {
-  const std::filesystem::path temporary = path.string() + fmt::format(".tmp{}", ::getpid());
-  const auto write = [&]() -> Result<void> {
-    GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_write(temporary));
-    GFXGRAPH_TRY(file.truncate(0));
-    GFXGRAPH_TRY(file.write_all(bytes));
-    GFXGRAPH_TRY(file.sync());
-    GFXGRAPH_TRY(rename_file(temporary, path));
-    return sync_folder(path.parent_path());
-  };
-  Result<void> result = write();
-  if (!result) ::unlink(temporary.c_str());
-  return result;
+  return write_new_file(path, FileUse::kMemory, bytes);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}

@@ -28,6 +28,8 @@ class File {
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
 
+  // Takes over an open descriptor; `path` is for messages.
+  static File own(int fd, const std::filesystem::path& path) { return {fd, path}; }
   static Result<File> open_read(const std::filesystem::path& path);
   // Read and write; created when missing, for this user alone (mode 0600); never truncated.
   static Result<File> open_write(const std::filesystem::path& path);
@@ -93,7 +95,7 @@ Result<void> sync_folder(const std::filesystem::path& folder);
 // Whole file; kInvalidArgument when larger than `limit_bytes`.
 Result<std::vector<std::byte>> read_file(const std::filesystem::path& path,
                                          uint64_t limit_bytes = UINT64_C(1) << 40);
-// Through a temporary file beside it, so that readers see the old or the new bytes, never a mix.
+// For this user alone: write_new_file() of base/new_file.h, which is for other files too.
 Result<void> write_file_atomic(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 // A regular file mapped read-only. Bytes stay valid as long as this object. The file must not

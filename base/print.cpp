@@ -31,9 +31,12 @@ Character decode(std::string_view text) {
 
 bool is_control(char32_t code) {
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return true;
-  // Direction marks, line and paragraph separators, and the byte order mark.
-  return code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
-         (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+  // Characters without a glyph, which change direction, break lines or hide text (category Cf of
+  // Unicode, and line and paragraph separators).
+  return code == 0x61c || code == 0x180e || (code >= 0x200b && code <= 0x200f) ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ||
+         code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||
+         (code >= 0xe0000 && code <= 0xe007f);
 }
 
 std::string escape(std::string_view text, bool keep_line_breaks) {

@@ -53,4 +53,12 @@ std::string did_you_mean(std::string_view given, std::span<const std::string> kn
   return word.empty() ? "" : "; did you mean " + word + "?";
 }
 
+std::string shown_names(std::span<const std::string> names, size_t total) {
+  std::string text;
+  const size_t shown = std::min(names.size(), kMostShown);
+  for (size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (total > shown) text += " and " + std::to_string(total - shown) + " more";
+  return text.empty() ? "none" : text;
+}
+
 }  // namespace gfxgraph

@@ -1,6 +1,7 @@
 // What a person may have meant by a word that a command line does not know.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,5 +14,9 @@ std::string closest_word(std::string_view given, std::span<const std::string> kn
 
 // "; did you mean --kernels?", or nothing.
 std::string did_you_mean(std::string_view given, std::span<const std::string> known);
+
+// "a, b, c and 12 more"; "none".
+inline constexpr size_t kMostShown = 8;
+std::string shown_names(std::span<const std::string> names, size_t total);
 
 }  // namespace gfxgraph

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/new_file.h"
 #include "base/output.h"
 
 namespace gfxgraph::format {
@@ -71,6 +72,20 @@ class PartialFile : public OutputFile {
   std::array<std::byte, kFooterBytes> last_{};  // the last write, if it was a footer
 };
 
+class UnnamedFile : public OutputFile {
+ public:
+  explicit UnnamedFile(NewFile file) : file_(std::move(file)) {}
+
+  Result<void> write(std::span<const std::span<const std::byte>> parts) override {
+    return file_.write(parts);
+  }
+  Result<void> commit() override { return file_.commit(); }
+  void abandon() noexcept override {}  // only recorded programs fork
+
+ private:
+  NewFile file_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::path& path,
@@ -102,6 +117,11 @@ Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::p
   }
   return fail(Status::kIo,
               fmt::format("create {}: other recordings keep taking this name", partial.string()));
+}
+
+Result<std::unique_ptr<OutputFile>> create_new_file(const std::filesystem::path& path) {
+  GFXGRAPH_ASSIGN_OR_RETURN(NewFile file, NewFile::create(path, FileUse::kTrace));
+  return std::make_unique<UnnamedFile>(std::move(file));
 }
 
 Result<std::unique_ptr<OutputFile>> continue_partial_file(const std::filesystem::path& partial,

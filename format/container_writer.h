@@ -28,6 +28,10 @@ class OutputFile {
 Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::path& path,
                                                         const char* suffix = ".partial");
 
+// A file that has no name, or an unpredictable one, until commit() (base/new_file.h): for commands
+// that write a trace in one go.
+Result<std::unique_ptr<OutputFile>> create_new_file(const std::filesystem::path& path);
+
 // Locks `partial`, the file of a recording that died, truncates it to `keep_bytes`, and appends to
 // it; commit() renames it to `path`. Errors: `partial` is not a regular file; a recording still
 // holds the lock.

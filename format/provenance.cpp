@@ -124,8 +124,7 @@ Result<void> write_provenance(const std::filesystem::path& in, const std::filesy
     GFXGRAPH_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(in));
     Result<LoadedTrace> loaded = load_trace(mapped.bytes(), {.lazy = true});
     if (!loaded) return with_context(std::move(loaded).error(), in.string());
-    GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
-                              create_partial_file(out, ".provenance.partial"));
+    GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, create_new_file(out));
     ContainerWriter writer(std::move(file));
     GFXGRAPH_TRY(writer.write_head());
     GFXGRAPH_TRY(copy_records(mapped.bytes(), writer));

@@ -93,9 +93,7 @@ Result<RecoverReport> recover_file(const std::filesystem::path& in,
   GFXGRAPH_ASSIGN_OR_RETURN(const LoadedTrace trace, load(mapped, in));
   RecoverReport report = report_of(trace, mapped.bytes().size());
 
-  // `in` is often the .partial of `out`: use another name, so that it remains.
-  GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
-                            create_partial_file(out, ".recovered.partial"));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, create_new_file(out));
   ContainerWriter writer(std::move(file));
   GFXGRAPH_TRY(writer.write_head());
   GFXGRAPH_ASSIGN_OR_RETURN(const bool indexed, copy_records(mapped.bytes(), trace, writer));

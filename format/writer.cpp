@@ -238,6 +238,16 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::filesystem::path& path
   }
 }
 
+Result<std::unique_ptr<Writer>> Writer::create_unnamed(const std::filesystem::path& path,
+                                                       const WriterOptions& options) {
+  try {
+    GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, create_new_file(path));
+    return create_on(std::move(file), options);
+  } catch (const std::bad_alloc&) {
+    return fail(Status::kOutOfMemory, kNoMemory);
+  }
+}
+
 Result<BlobId> Writer::add_blob(std::span<const std::byte> bytes) {
   return impl_->guarded([&] { return impl_->add_blob(bytes); });
 }

@@ -50,6 +50,9 @@ class Writer {
   // Creates `path`.partial and locks it. Fails if another process holds the lock.
   static Result<std::unique_ptr<Writer>> create(const std::filesystem::path& path,
                                                 const WriterOptions& options = {});
+  // For commands: a file without a name until seal(); nothing is left without it.
+  static Result<std::unique_ptr<Writer>> create_unnamed(const std::filesystem::path& path,
+                                                        const WriterOptions& options = {});
   ~Writer();  // without seal(): flushes what it can and leaves the .partial file
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;

@@ -145,6 +145,11 @@ Result<void> check_binding(const Program& program, const Binding& binding) {
                 fmt::format("cannot bind allocation {}: it needs {} bytes, not {}", begin.id,
                             info.extent_bytes, binding.size_bytes));
   }
+  if (!range_fits(reinterpret_cast<uint64_t>(binding.pointer), binding.size_bytes, UINT64_MAX)) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("cannot bind allocation {}: {} bytes at {} exceed the address space",
+                            begin.id, binding.size_bytes, fmt::ptr(binding.pointer)));
+  }
   return {};
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/amount.h"
 #include "base/file.h"
+#include "base/new_file.h"
 #include "base/print.h"
 
 namespace gfxgraph::replayer {
@@ -211,7 +212,7 @@ Result<void> iterate(const IterateRequest& request, const Range& range, Step& st
       output.bytes.resize(output.size_bytes);
       GFXGRAPH_TRY(memory.read(output.buffer, output.offset_bytes, output.bytes));
     }
-    GFXGRAPH_TRY(write_file_atomic(output.path, output.bytes));
+    GFXGRAPH_TRY(write_new_file(output.path, FileUse::kMemory, output.bytes));
   }
   return {};
 }

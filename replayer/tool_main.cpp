@@ -19,8 +19,8 @@
 #include "base/demangle.h"
 #include "base/device.h"
 #include "base/exit_code.h"
-#include "base/file.h"
 #include "base/log.h"
+#include "base/new_file.h"
 #include "base/output.h"
 #include "base/preload.h"
 #include "base/print.h"
@@ -188,7 +188,7 @@ Result<void> write_json(const Arguments& arguments, const std::string& json) {
     write_text(stdout, json);
     return {};
   }
-  return write_file_atomic(arguments.json, std::as_bytes(std::span(json)));
+  return write_new_file(arguments.json, FileUse::kReport, std::as_bytes(std::span(json)));
 }
 
 Verification verification(const Arguments& arguments) {
@@ -294,6 +294,9 @@ Result<int> bench_trace(const Arguments& arguments, std::shared_ptr<Session> ses
   facts.trace_path = arguments.trace;
   facts.range = arguments.range;
   facts.emulated = emulated;
+  console::message(fmt::format("device: {} {} ({}), HIP {} from {}", emulated ? "emulated" : "real",
+                               facts.device.name, facts.device.arch,
+                               version_text(facts.runtime_version), facts.runtime_path));
   if (arguments.json != "-" && !console::options().quiet) {
     const std::string text = bench_text(facts);
     print("{}", Lines{text});
@@ -421,9 +424,34 @@ int replay_for_proof(Arguments arguments, const ProveSetting& setting, int repor
   return replay_or_say_why(arguments);
 }
 
+// Before the replay, which may be long.
+Result<void> check_files(const Arguments& arguments) {
+  std::vector<std::string> inputs = {arguments.trace};
+  for (const std::string& text : arguments.iterate.inputs)
+    inputs.push_back(text.substr(text.rfind('=') + 1));
+  std::vector<std::string> outputs;
+  for (const std::string& text : arguments.iterate.outputs)
+    outputs.push_back(text.substr(text.rfind('=') + 1));
+  const std::vector<std::string> memory = outputs;
+  const bool json_file = !arguments.json.empty() && arguments.json != "-";
+  if (json_file) outputs.push_back(arguments.json);
+  // The text report or the JSON report goes to standard output.
+  if (!json_file || !console::options().quiet) outputs.emplace_back();
+  GFXGRAPH_TRY(check_distinct(outputs, inputs));
+  for (const std::string& path : memory) {
+    if (!path.empty()) GFXGRAPH_TRY(check_new_file(path, FileUse::kMemory));
+  }
+  if (json_file) GFXGRAPH_TRY(check_new_file(arguments.json, FileUse::kReport));
+  return {};
+}
+
 int run_tool(int argc, char** argv) {
   Arguments arguments;
   if (const std::optional<int> ended = parse_arguments(argc, argv, arguments)) return *ended;
+  if (const Result<void> fine = check_files(arguments); !fine) {
+    console::error(fmt::format("{}: {}", arguments.trace, fine.error().message));
+    return exit_code(fine.error().status);
+  }
   if (!arguments.prove) return replay_or_say_why(arguments);
   const Result<int> proven = prove({arguments.trace, arguments.json, console::options().quiet},
                                    [&](const ProveSetting& setting, int report) {

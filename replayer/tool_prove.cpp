@@ -17,6 +17,7 @@
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/new_file.h"
 #include "base/output.h"
 #include "base/print.h"
 #include "base/progress.h"
@@ -108,12 +109,12 @@ std::string line_of(const Outcome& outcome) {
 int rank(int code) { return code == kExitOk ? 0 : code == kExitDataLost ? 1 : 2; }
 
 Result<void> write_json(const ProveRequest& request, const Json& all) {
-  const std::string text = all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = all.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
   if (request.json == "-") {
     write_text(stdout, text);
     return {};
   }
-  return write_file_atomic(request.json, std::as_bytes(std::span(text)));
+  return write_new_file(request.json, FileUse::kReport, std::as_bytes(std::span(text)));
 }
 
 }  // namespace

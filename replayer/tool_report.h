@@ -31,6 +31,7 @@ struct ReplayFacts {
   Measurement measurement;
   std::optional<BisectReport> bisect;
   std::optional<ScheduleReport> schedule;  // where a run differs
+  bool interrupted = false;                // by Ctrl-C, before all runs were made
   uint64_t iterations = 0;                 // of --iterations, that were run
 };
 

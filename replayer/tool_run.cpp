@@ -1,6 +1,7 @@
 #include "replayer/tool_run.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <chrono>
 #include <utility>
@@ -15,6 +16,31 @@ Result<void> verify_run(Step& replay, size_t run, ReplayFacts& facts) {
   ++facts.verified_runs;
   return {};
 }
+
+// While it lives, the first SIGINT only ends the loop of runs, and the second one the process.
+class InterruptWatch {
+ public:
+  InterruptWatch() {
+    interrupted_ = 0;
+    struct sigaction action{};
+    action.sa_handler = [](int) { interrupted_ = 1; };
+    action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
+    struct sigaction before{};
+    const bool ignored = ::sigaction(SIGINT, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
+    set_ = !ignored && ::sigaction(SIGINT, &action, &before_) == 0;
+  }
+  ~InterruptWatch() {
+    if (set_) (void)::sigaction(SIGINT, &before_, nullptr);
+  }
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+  bool interrupted() const { return interrupted_ != 0; }
+
+ private:
+  static inline volatile sig_atomic_t interrupted_ = 0;
+  bool set_ = false;
+  struct sigaction before_{};
+};
 
 bool differs(const ReplayFacts& facts) { return facts.report && facts.report->differs(); }
 
@@ -41,7 +67,8 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
 
   std::vector<double> submit;
   std::vector<double> end_to_end;
-  for (size_t i = 0; i < request.repetitions && !differs(facts); ++i) {
+  const InterruptWatch watch;
+  for (size_t i = 0; i < request.repetitions && !differs(facts) && !facts.interrupted; ++i) {
     if (request.progress.count) request.progress.count("run", i, request.repetitions);
     GFXGRAPH_TRY(replay.restore());
     const auto begin = std::chrono::steady_clock::now();
@@ -50,7 +77,8 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
     GFXGRAPH_TRY(replay.wait());
     end_to_end.push_back(microseconds_since(begin));
     ++facts.runs;
-    const bool last = i + 1 == request.repetitions;
+    facts.interrupted = watch.interrupted() && i + 1 < request.repetitions;
+    const bool last = i + 1 == request.repetitions || facts.interrupted;
     if (request.verification == Verification::kEveryRun ||
         (last && request.verification == Verification::kFirstAndLast)) {
       GFXGRAPH_TRY(verify_run(replay, i + 2, facts));
@@ -64,6 +92,8 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
 }
 
 Verdict verdict_of(const ReplayFacts& facts) {
+  if (!facts.report && facts.interrupted)
+    return {kExitInterrupted, fmt::format("interrupted after {} runs", facts.runs)};
   if (!facts.report) return {};
   const VerifyReport& report = *facts.report;
   if (report.differs()) {
@@ -74,6 +104,8 @@ Verdict verdict_of(const ReplayFacts& facts) {
                         report.copies_different, report.copies.size(),
                         own ? ", by the program's own nondeterminism: not comparable" : "")};
   }
+  if (report.identical_throughout() && facts.interrupted)
+    return {kExitInterrupted, fmt::format("interrupted after {} runs", facts.runs)};
   if (report.identical_throughout()) return {};
   if (report.not_compared() == 0)
     return {kExitDataLost, "nothing to compare: the trace holds no state of any buffer or copy"};

@@ -25,6 +25,9 @@ struct RunRequest {
 // Each run starts from the initial state. Ends after the first run that was compared and differs.
 Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts);
 
+// Of a replay that Ctrl-C ended before all runs were made; those that were are reported.
+inline constexpr int kExitInterrupted = 130;
+
 struct Verdict {
   int code = kExitOk;
   std::string reason;  // empty: everything was identical, or nothing was to be compared

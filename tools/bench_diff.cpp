@@ -61,15 +61,17 @@ double percent(const BenchChange& change) {
 }  // namespace
 
 bool BenchDiff::same() const {
-  return outputs.empty() && std::ranges::all_of(times, [](const BenchChange& change) {
+  return outputs.empty() && work.empty() &&
+         std::ranges::all_of(times, [](const BenchChange& change) {
            return change.verdict == Verdict::kWithinSpread;
          });
 }
 
 bool BenchDiff::worse(double limit) const {
-  return !outputs.empty() || std::ranges::any_of(times, [limit](const BenchChange& change) {
-    return change.verdict == Verdict::kSlower && percent(change) > limit;
-  });
+  return !outputs.empty() || !work.empty() ||
+         std::ranges::any_of(times, [limit](const BenchChange& change) {
+           return change.verdict == Verdict::kSlower && percent(change) > limit;
+         });
 }
 
 Result<BenchDiff> diff_benches(const Json& first, const Json& second) {
@@ -79,10 +81,12 @@ Result<BenchDiff> diff_benches(const Json& first, const Json& second) {
                 "compared");
   }
   BenchDiff diff;
-  for (const char* const name : {"device", "hip", "launches", "operations", "range"}) {
+  const auto compare = [&](const char* name, std::vector<std::string>& differences) {
     const std::string a = text_of(first, name), b = text_of(second, name);
-    if (a != b) diff.environment.push_back(fmt::format("{}: {}, then {}", name, a, b));
-  }
+    if (a != b) differences.push_back(fmt::format("{}: {}, then {}", name, a, b));
+  };
+  for (const char* const name : {"device", "hip"}) compare(name, diff.environment);
+  for (const char* const name : {"launches", "operations", "range"}) compare(name, diff.work);
   const auto before = modes_of(first), after = modes_of(second);
   for (const auto& [mode, variant] : before) {
     const auto other = after.find(mode);
@@ -111,6 +115,8 @@ Result<BenchDiff> diff_benches(const Json& first, const Json& second) {
 std::string bench_diff_text(const BenchDiff& diff) {
   std::string text;
   for (const std::string& line : diff.environment) text += format_printable("{}\n", line);
+  for (const std::string& line : diff.work)
+    text += format_printable("not the same work, times are not comparable: {}\n", line);
   for (const std::string& line : diff.outputs) text += format_printable("outputs of {}\n", line);
   text += fmt::format("{:<8} {:<11} {:>12} {:>12} {:>9}\n", "mode", "median us", "first", "second",
                       "change");
@@ -133,11 +139,9 @@ Json bench_diff_json(const BenchDiff& diff) {
                      {"change_percent", percent(change)},
                      {"verdict", name_of(change.verdict)}});
   }
-  return {{"schema", "gfxgraph-bench-diff/1"},
-          {"same", diff.same()},
-          {"environment", diff.environment},
-          {"outputs", diff.outputs},
-          {"times", std::move(times)}};
+  return {
+      {"schema", "gfxgraph-bench-diff/1"}, {"same", diff.same()}, {"environment", diff.environment},
+      {"outputs", diff.outputs},           {"work", diff.work},   {"times", std::move(times)}};
 }
 
 }  // namespace gfxgraph::tools

@@ -21,8 +21,10 @@ struct BenchDiff {
   std::vector<std::string> environment;  // other differences: "device: ..."
   std::vector<BenchChange> times;        // of modes that have times in both
   std::vector<std::string> outputs;      // "mode graph: identical, then different"
+  std::vector<std::string> work;         // "launches: 5, then 6": times of different work
   bool same() const;
-  // Outputs differ, or a time of the second is longer beyond the spread and by more than that.
+  // Outputs or work differ, or a time of the second is longer beyond the spread and by more than
+  // that.
   bool worse(double percent) const;
 };
 

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,8 +16,9 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/output.h"
+#include "base/new_file.h"
 #include "base/print.h"
+#include "base/suggestion.h"
 #include "format/reader.h"
 #include "lanecheck/baseline.h"
 #include "lanecheck/selection.h"
@@ -74,17 +74,13 @@ console::Style style_of(std::string_view line) {
   return line.find(": warning ") != line.npos ? console::Style::kWarning : console::Style::kPlain;
 }
 
-// Before the work, which may be long.
-Result<void> check_output(const std::filesystem::path& path) {
-  if (path.empty()) return {};
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(folder, ignored)) {
-    return fail(Status::kInvalidArgument,
-                format_printable("{}: {} is not a directory; create it or choose another -o path",
-                                 path.string(), folder.string()));
-  }
-  return check_output_path(path);
+// Before the work, which may be long; nothing for standard output.
+Result<std::optional<NewFile>> open_output(const std::string& path,
+                                           std::span<const std::string> inputs) {
+  GFXGRAPH_TRY(check_distinct(std::span(&path, 1), inputs));
+  if (path.empty()) return std::nullopt;
+  GFXGRAPH_ASSIGN_OR_RETURN(NewFile file, NewFile::create(path, FileUse::kReport));
+  return file;
 }
 
 // A wrong command line: names what is wrong.
@@ -151,6 +147,22 @@ format::ReadOptions read_options_of(const Request& request) {
   return options;
 }
 
+// For a --kernel that matched nothing.
+void add_names(const format::Trace& trace, std::vector<std::string>& names) {
+  constexpr size_t kMostName = 60;
+  for (const format::Kernel& kernel : trace.kernels()) {
+    if (names.size() >= kMostShown) return;
+    const std::string name = short_function_name(demangle(kernel.name), kMostName);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+}
+
+Error with_names(Error error, const std::vector<std::string>& names, size_t kernels) {
+  if (error.message.starts_with("no kernel"))
+    error.message += "; there are: " + shown_names(names, kernels);
+  return error;
+}
+
 // Of several traces: each kernel and launch that is asked for is in one of them. Before the work,
 // which may be long. A trace that cannot be read may have them.
 Result<void> check_selection(const std::vector<std::string>& paths, const Request& request) {
@@ -158,12 +170,18 @@ Result<void> check_selection(const std::vector<std::string>& paths, const Reques
   if (!selection.several_traces || (selection.kernels.empty() && selection.launches.empty()))
     return {};
   lanecheck::SelectionUse use(selection);
+  std::vector<std::string> names;
+  size_t kernels = 0;
   for (const std::string& path : paths) {
     const auto trace = format::Trace::open(path, read_options_of(request));
     if (!trace) return {};
     use.add(**trace);
+    add_names(**trace, names);
+    kernels = std::max(kernels, (*trace)->kernels().size());
   }
-  return use.complete("these traces");
+  if (Result<void> complete = use.complete("these traces"); !complete)
+    return tl::unexpected<Error>(with_names(std::move(complete).error(), names, kernels));
+  return {};
 }
 
 // `used`: of the suppressions.
@@ -189,8 +207,12 @@ Outcome check_one(const std::string& path, const std::string& name, const Reques
   const auto named = [&name](const Error& error) {
     return Error{error.status, name + ": " + error.message};
   };
-  if (const auto found = lanecheck::Selection::make(**trace, options.selection); !found)
-    return without_report(name, named(found.error()), kExitUsage);
+  if (const auto found = lanecheck::Selection::make(**trace, options.selection); !found) {
+    std::vector<std::string> names;
+    add_names(**trace, names);
+    const Error error = with_names(found.error(), names, (*trace)->kernels().size());
+    return without_report(name, named(error), kExitFailed);
+  }
   Result<lanecheck::Report> checked = lanecheck::check_trace(**trace, options);
   progress->clear();
   if (!checked)
@@ -314,7 +336,12 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   if (!suppressions) return usage(suppressions.error());
   Result<std::vector<lanecheck::KnownFinding>> known = read_baselines(baseline_files);
   if (!known) return usage(known.error());
-  if (const Result<void> fine = check_output(output); !fine) return usage(fine.error());
+  std::vector<std::string> inputs = suppression_files;
+  inputs.insert(inputs.end(), baseline_files.begin(), baseline_files.end());
+  inputs.insert(inputs.end(), paths.begin(), paths.end());
+  inputs.push_back(program.name);
+  Result<std::optional<NewFile>> file = open_output(output, inputs);
+  if (!file) return usage(file.error());
   if (program.record) {
     if (const int code = program.record(); code >= 0) return code;
   }
@@ -331,7 +358,7 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   options.selection.several_traces = paths.size() > 1;
   const Request request{options, std::move(*suppressions), std::move(*known), fail_on, torn};
   if (const Result<void> found = check_selection(paths, request); !found)
-    return usage(found.error());
+    return report(found.error());
   std::vector<lanecheck::TraceReport> traces;
   std::vector<bool> used;
   int worst = kExitOk;
@@ -353,10 +380,10 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
     console::write_styled(stdout, text, style_of);
   } else if (output.empty()) {
     write_text(stdout, text);
-  } else if (const Result<void> written = write_file_atomic(output, std::as_bytes(std::span(text)));
-             !written) {
-    return report(written.error());
   } else {
+    Result<void> written = (*file)->write(std::as_bytes(std::span(text)));
+    if (written) written = (*file)->commit();
+    if (!written) return report(written.error());
     wrote(output);
   }
   return worst;

@@ -78,7 +78,7 @@ std::string render_text(const format::Trace& trace, const DataOrderReport& repor
   if (report.failed_launches != 0)
     text += format_printable("{} failed (first: {})\n", counted(report.failed_launches, "launch"),
                              report.failure);
-  if (!report.stopped.empty()) text += fmt::format("stopped: {}\n", report.stopped);
+  if (!report.stopped.empty()) text += format_printable("stopped: {}\n", report.stopped);
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/demangle.h"
+#include "base/print.h"
 #include "format/site_name.h"
 #include "tools/trace_summary.h"
 
@@ -291,6 +292,20 @@ Json finding_json(const format::Finding& finding) {
           {"call", finding.call},
           {"count", finding.count},
           {"detail", finding.detail}};
+}
+
+Json displayable(const Json& value) {
+  if (value.is_string()) return printable(Lines{value.get_ref<const std::string&>()});
+  if (!value.is_structured()) return value;
+  Json result = value.is_array() ? Json::array() : Json::object();
+  for (const auto& [key, element] : value.items()) {
+    if (value.is_array()) {
+      result.push_back(displayable(element));
+    } else {
+      result[printable(key)] = displayable(element);
+    }
+  }
+  return result;
 }
 
 std::string one_line(const Json& value) {

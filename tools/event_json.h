@@ -27,6 +27,10 @@ nlohmann::ordered_json arguments_json(const format::Kernel& kernel);
 nlohmann::ordered_json finding_json(const format::Finding& finding);
 std::string blob_name(const format::BlobId& id);  // hexadecimal; empty: no blob
 
+// For viewers, which would obey control and bidirectional characters of names: they are escaped in
+// all strings and keys, line breaks stay.
+nlohmann::ordered_json displayable(const nlohmann::ordered_json& value);
+
 // One line of text, in which what is no UTF-8 is replaced.
 std::string one_line(const nlohmann::ordered_json& value);
 

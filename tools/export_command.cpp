@@ -14,8 +14,7 @@
 #include <utility>
 
 #include "base/demangle.h"
-#include "base/file.h"
-#include "base/output.h"
+#include "base/new_file.h"
 #include "base/print.h"
 #include "format/reader.h"
 #include "tools/cli.h"
@@ -84,17 +83,17 @@ void write_timeline(const format::Trace& trace, TextSink& sink) {
   sink.write("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n");
   bool first = true;
   for_each_timeline_event(trace, [&](const Json& event) {
-    sink.write((std::exchange(first, false) ? "" : ",\n") + one_line(event));
+    sink.write((std::exchange(first, false) ? "" : ",\n") + one_line(displayable(event)));
   });
   sink.write("\n]}\n");
 }
 
-// In double quotes, as the DOT language has it.
+// In double quotes, as the DOT language has it; a viewer obeys directions of text as terminals do.
 std::string in_quotes(std::string_view text) {
   std::string result = "\"";
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (c == '"' || c == '\\') result += '\\';
-    result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    result += c;
   }
   return result + "\"";
 }
@@ -114,21 +113,23 @@ void write_graphs(const format::Trace& trace, format::GraphId only, TextSink& si
   }
 }
 
-Result<void> write_code(const format::Trace& trace, const std::string& folder) {
+// `input`: the path of the trace.
+Result<void> write_code(const format::Trace& trace, const std::string& input,
+                        const std::string& folder) {
+  const auto path_of = [&](const format::CodeObject& code) {
+    return fmt::format("{}/code_object_{}.co", folder, code.id);
+  };
+  for (const format::CodeObject& code : trace.code_objects()) {
+    const std::string path = path_of(code);
+    GFXGRAPH_TRY(check_distinct(std::span(&path, 1), std::span(&input, 1)));
+  }
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail_errno("cannot make", folder, error.value());
   for (const format::CodeObject& code : trace.code_objects()) {
-    const std::string path = fmt::format("{}/code_object_{}.co", folder, code.id);
+    const std::string path = path_of(code);
     GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, trace.blob(code.elf));
-    GFXGRAPH_TRY(check_output_path(path));
-    GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_write(path));
-    Result<void> written = file.truncate(0);
-    if (written) written = file.write_all(elf);
-    if (!written) {
-      std::remove(path.c_str());
-      return written;
-    }
+    GFXGRAPH_TRY(write_new_file(path, FileUse::kReport, elf));
     print("{}: {}, {}\n", path, code.target, format_bytes(elf.size()));
   }
   return {};
@@ -172,6 +173,10 @@ int export_command(int argc, char** argv) {
   (format == "code" ? access.folders : access.write).emplace_back(output);
   if (const int code = enter_sandbox("export", no_sandbox, access); code >= 0) return code;
 
+  if (const Result<void> fine = check_distinct(std::span(&output, 1), std::span(&path, 1)); !fine)
+    return report(fine.error());
+  Result<TextSink> sink = TextSink::open(format == "code" ? "" : output);
+  if (!sink) return report(sink.error());
   const std::unique_ptr<ProgressLine> progress = make_progress();
   progress->at("reading " + path);
   const Result<std::shared_ptr<const format::Trace>> opened =
@@ -185,11 +190,9 @@ int export_command(int argc, char** argv) {
                                                   trace.graphs().size())});
   }
   if (format == "code") {
-    if (const Result<void> written = write_code(trace, output); !written)
+    if (const Result<void> written = write_code(trace, path, output); !written)
       return report(written.error());
   } else {
-    Result<TextSink> sink = TextSink::open(output);
-    if (!sink) return report(sink.error());
     if (format == "perfetto") write_timeline(trace, *sink);
     if (format == "jsonl") write_lines(trace, *sink);
     if (format == "dot") write_graphs(trace, graph, *sink);

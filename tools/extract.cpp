@@ -77,15 +77,11 @@ class Extraction {
     report_.executed = run_->launches();
     find_needed();
     GFXGRAPH_TRY(check_known());
-    GFXGRAPH_ASSIGN_OR_RETURN(writer_, format::Writer::create(output));
+    GFXGRAPH_ASSIGN_OR_RETURN(writer_, format::Writer::create_unnamed(output));
     copy_.emplace(trace_, *writer_);
     Result<void> written = write();
     if (written) written = writer_->seal();
-    if (!written) {
-      writer_.reset();
-      std::remove((output + ".partial").c_str());
-      return tl::unexpected<Error>(std::move(written).error());
-    }
+    if (!written) return tl::unexpected<Error>(std::move(written).error());
     report_.dropped_relocations = copy_->dropped_relocations();
     report_.notes = run_->notes();
     return std::move(report_);

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "base/amount.h"
-#include "base/output.h"
+#include "base/new_file.h"
 #include "base/print.h"
 #include "format/reader.h"
 #include "tools/cli.h"
@@ -55,6 +57,12 @@ std::string render_json(const std::string& input, const std::string& output, con
 }
 
 Result<void> extract_file(const Arguments& arguments, const std::string& output) {
+  std::vector<std::string> outputs = {output};
+  if (!arguments.standalone.empty()) {
+    for (const std::string& name : standalone_names(arguments.standalone)) outputs.push_back(name);
+  }
+  GFXGRAPH_TRY(check_distinct(outputs, std::span(&arguments.trace, 1)));
+  GFXGRAPH_TRY(check_new_file(output, FileUse::kTrace));
   const std::unique_ptr<ProgressLine> progress = make_progress();
   progress->at("reading " + arguments.trace);
   GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const format::Trace> trace,
@@ -67,12 +75,6 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
                     "middle of it is not known; --allow-incomplete extracts it anyway",
                     arguments.trace));
   }
-  std::error_code ignored;
-  if (std::filesystem::equivalent(arguments.trace, output, ignored)) {
-    return fail(Status::kInvalidArgument,
-                fmt::format("{}: input and output are the same file", output));
-  }
-  GFXGRAPH_TRY(check_output_path(output));
   GFXGRAPH_ASSIGN_OR_RETURN(const TracePart part, find_part(*trace, arguments));
   ExtractOptions options = arguments.options;
   options.progress = count_on(*progress, "executing event");
@@ -97,8 +99,12 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
       "buffers at its beginning: {} as recorded, {} as the emulator computed them ({} "
       "executed)\n",
       report.from_trace, report.from_emulator, counted(report.executed, "launch"));
-  print("recorded contents: {} compared with the emulator's memory, {} differ\n", report.compared,
-        report.different);
+  if (report.compared == 0) {
+    print("recorded contents: none to compare with the emulator's memory\n");
+  } else {
+    print("recorded contents: {} compared with the emulator's memory, {} differ\n", report.compared,
+          report.different);
+  }
   return {};
 }
 

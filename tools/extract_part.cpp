@@ -7,6 +7,7 @@
 #include "base/demangle.h"
 #include "base/kernel_glob.h"
 #include "base/print.h"
+#include "base/suggestion.h"
 #include "recorder/model/launch_selection.h"
 #include "replayer/parameters.h"
 #include "tools/extract.h"
@@ -102,10 +103,16 @@ Result<TracePart> find_kernel_part(const format::Trace& trace, const std::string
                                  demangle(trace.kernels()[launch.launch->kernel - 1].name));
     return part;
   }
+  constexpr size_t kMostName = 60;
+  std::vector<std::string> names;
+  for (const format::Kernel& one : trace.kernels()) {
+    if (names.size() == kMostShown) break;
+    names.push_back(short_function_name(demangle(one.name), kMostName));
+  }
   return fail(Status::kNotFound,
-              format_printable("'{}': {} launches of the trace match; gfxgraph info --kernels "
-                               "lists the kernels",
-                               kernel, count));
+              format_printable("'{}': {} launches of the trace match; its kernels: {} (gfxgraph "
+                               "info --kernels lists them)",
+                               kernel, count, shown_names(names, trace.kernels().size())));
 }
 
 }  // namespace gfxgraph::tools

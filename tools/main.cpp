@@ -86,7 +86,7 @@ int dispatch(int argc, char** argv) {
     print_help();
     return kExitOk;
   }
-  if (name == "--version") {
+  if (name == "--version" || name == "version") {
     print("gfxgraph {}\n", GFXGRAPH_VERSION);
     return kExitOk;
   }

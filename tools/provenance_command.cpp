@@ -3,12 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/amount.h"
-#include "base/output.h"
+#include "base/new_file.h"
 #include "base/print.h"
 #include "format/provenance.h"
 #include "format/reader.h"
@@ -40,32 +41,33 @@ std::string place_text(const format::WordPlace& place) {
 }
 
 std::string render_text(const lanecheck::ProvenanceReport& report, const std::string& name) {
-  std::string text = fmt::format(
+  std::string text = format_printable(
       "{}: {} like an address: {} proven, {} data, {} never read, {} unclear\n", name,
       counted(report.words, "word"), report.proven, report.data, report.unread, report.unclear);
   if (report.compared != 0)
-    text += fmt::format("  only compared with pointers: {} of the proven words\n", report.compared);
+    text += format_printable("  only compared with pointers: {} of the proven words\n",
+                             report.compared);
   for (const auto& [reason, words] : report.reasons)
-    text += fmt::format("  unclear: {} ({})\n", reason, words);
+    text += format_printable("  unclear: {} ({})\n", reason, words);
   for (const auto& example : report.examples)
-    text += fmt::format("    {}, byte {}, to allocation #{}: {}\n", place_text(example.place),
-                        example.offset_bytes, example.allocation, example.reason);
+    text += format_printable("    {}, byte {}, to allocation #{}: {}\n", place_text(example.place),
+                             example.offset_bytes, example.allocation, example.reason);
   for (const auto& word : report.list)
-    text += fmt::format("  {:<10} {:#x} ({}, byte {})\n", word.verdict, word.value,
-                        place_text(word.place), word.offset_bytes);
+    text += format_printable("  {:<10} {:#x} ({}, byte {})\n", word.verdict, word.value,
+                             place_text(word.place), word.offset_bytes);
   if (report.rebased != 0)
-    text += fmt::format("  into another allocation than recorded: {} of the proven words\n",
-                        report.rebased);
+    text += format_printable("  into another allocation than recorded: {} of the proven words\n",
+                             report.rebased);
   if (report.untraced_instructions != 0)
-    text += fmt::format(
+    text += format_printable(
         "  accesses to recorded memory at addresses that come from no recorded word: {}\n",
         counted(report.untraced_instructions, "instruction"));
   if (report.failed_launches != 0)
-    text += fmt::format("  {} of {} launches failed (first: {})\n", report.failed_launches,
-                        report.launches, report.failure);
-  if (!report.stopped.empty()) text += fmt::format("  stopped: {}\n", report.stopped);
-  text += fmt::format("  executed: {}, {}\n", counted(report.launches, "launch"),
-                      counted(report.wave_instructions, "wave instruction"));
+    text += format_printable("  {} of {} launches failed (first: {})\n", report.failed_launches,
+                             report.launches, report.failure);
+  if (!report.stopped.empty()) text += format_printable("  stopped: {}\n", report.stopped);
+  text += format_printable("  executed: {}, {}\n", counted(report.launches, "launch"),
+                           counted(report.wave_instructions, "wave instruction"));
   return text;
 }
 
@@ -100,7 +102,7 @@ std::string render_json(const lanecheck::ProvenanceReport& report, const std::st
   json["failure"] = report.failure;
   json["stopped"] = report.stopped;
   json["wave_instructions"] = report.wave_instructions;
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -148,6 +150,17 @@ int provenance_command(int argc, char** argv) {
     report(Error{Status::kInvalidArgument, "-o needs --write"});
     return kExitUsage;
   }
+  if (write) {
+    // Changed in place, a trace stays where it is: a link to it is followed.
+    std::error_code error;
+    const std::string target =
+        output.empty() ? std::filesystem::canonical(path, error).string() : output;
+    Result<void> fine;
+    if (!output.empty()) fine = check_distinct(std::span(&output, 1), std::span(&path, 1));
+    if (fine && !target.empty()) fine = check_new_file(target, FileUse::kTrace);
+    if (!fine) return report(fine.error());
+    output = target.empty() ? path : target;
+  }
   constexpr double kGraceSeconds = 30;
   if (limits.seconds > 0) enforce_time("provenance", limits.seconds + kGraceSeconds);
   sandbox::Access access{.read = {path}, .data_bytes = data_limit(limits.memory_bytes)};
@@ -172,12 +185,11 @@ int provenance_command(int argc, char** argv) {
   progress->clear();
   if (!found) return report(Error{found.error().status, path + ": " + found.error().message});
   if (write) {
-    progress->at("writing " + (output.empty() ? path : output));
-    const Result<void> written =
-        format::write_provenance(path, output.empty() ? path : output, found->facts);
+    progress->at("writing " + output);
+    const Result<void> written = format::write_provenance(path, output, found->facts);
     progress->clear();
     if (!written) return report(written.error());
-    wrote(output.empty() ? path : output);
+    wrote(output);
   }
   write_text(stdout, format_name == "json" ? render_json(*found, path) : render_text(*found, path));
   if (!found->stopped.empty()) return kExitDataLost;

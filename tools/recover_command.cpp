@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/output.h"
+#include "base/new_file.h"
 #include "base/print.h"
 #include "format/recover.h"
 #include "tools/cli.h"
@@ -72,6 +72,8 @@ int recover_command(int argc, char** argv) {
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("recover", limits);
   if (output.empty() && !default_output(input, output)) return kExitUsage;
+  if (const Result<void> fine = check_distinct(std::span(&output, 1), std::span(&input, 1)); !fine)
+    return report(fine.error());
   const sandbox::Access access{.read = {input}, .write = {output}};
   if (const int code = enter_sandbox("recover", no_sandbox, access); code >= 0) return code;
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/new_file.h"
 #include "base/print.h"
 #include "format/reader.h"
 #include "tools/cli.h"
@@ -30,7 +31,7 @@ using Json = nlohmann::ordered_json;
 // JSON inside a script element: no "<", so that no text of a trace ends the element.
 std::string in_script(const Json& json) {
   std::string escaped;
-  for (const char c : one_line(json)) c == '<' ? escaped += "\\u003c" : escaped += c;
+  for (const char c : one_line(displayable(json))) c == '<' ? escaped += "\\u003c" : escaped += c;
   return escaped;
 }
 
@@ -98,6 +99,12 @@ int report_command(int argc, char** argv) {
   access.read.insert(access.read.end(), results.begin(), results.end());
   if (const int code = enter_sandbox("report", no_sandbox, access); code >= 0) return code;
 
+  std::vector<std::string> inputs = results;
+  inputs.push_back(path);
+  if (const Result<void> fine = check_distinct(std::span(&output, 1), inputs); !fine)
+    return report(fine.error());
+  Result<TextSink> sink = TextSink::open(output);
+  if (!sink) return report(sink.error());
   const std::unique_ptr<ProgressLine> progress = make_progress();
   progress->at("reading " + path);
   const Result<std::shared_ptr<const format::Trace>> opened =
@@ -116,8 +123,6 @@ int report_command(int argc, char** argv) {
   for (const std::string& result : results) {
     if (const Result<void> added = add_result(data, result); !added) return report(added.error());
   }
-  Result<TextSink> sink = TextSink::open(output);
-  if (!sink) return report(sink.error());
   write_page(*sink, data);
   if (const Result<void> closed = sink->close(); !closed) return report(closed.error());
   return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;

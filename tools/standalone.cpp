@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/output.h"
+#include "base/new_file.h"
 #include "format/reader.h"
 #include "tools/standalone_files.h"
 
@@ -78,18 +78,15 @@ Result<void> check_supported(const Parts& parts, const std::string& path) {
   return {};
 }
 
-Result<void> write_bytes(const std::string& path, std::span<const std::byte> bytes) {
-  GFXGRAPH_TRY(check_output_path(path));
-  GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_write(path));
-  GFXGRAPH_TRY(file.truncate(0));
-  return file.write_all(bytes);
-}
+constexpr const char* kFiles[] = {"kernel.co", "arguments.bin", "launch.inc", "launch.cpp",
+                                  "CMakeLists.txt"};
+constexpr std::string_view kBufferPrefix = "buffer_";
 
 constexpr std::string_view kFirstLine =
     "// Written by gfxgraph extract: the launch, by names of files beside this.\n";
 
 Result<void> write_text_file(const std::string& path, std::string_view text) {
-  return write_bytes(path, std::as_bytes(std::span(text)));
+  return write_new_file(path, FileUse::kReport, std::as_bytes(std::span(text)));
 }
 
 std::string words_text(const Parts& parts, const std::vector<format::Relocation>& words) {
@@ -131,7 +128,8 @@ Result<std::string> write_buffers(const format::Trace& trace, const Parts& parts
     const format::Content& after = end->second->post;
     for (const auto& [content, name] : {std::pair(&before, "before"), std::pair(&after, "after")}) {
       GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, trace.content(*content));
-      GFXGRAPH_TRY(write_bytes(fmt::format("{}/buffer_{}.{}", folder, i, name), bytes));
+      GFXGRAPH_TRY(write_new_file(fmt::format("{}/{}{}.{}", folder, kBufferPrefix, i, name),
+                                  FileUse::kMemory, bytes));
     }
     std::string symbol = "nullptr";
     if (begin.kind == format::AllocationKind::kModuleGlobal) {
@@ -163,6 +161,18 @@ Result<void> check_standalone_folder(const std::string& folder) {
               folder + ": holds files that gfxgraph extract did not write; name another directory");
 }
 
+std::vector<std::string> standalone_names(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const char* const name : kFiles) names.push_back(folder + "/" + name);
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::end(entry); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(kBufferPrefix)) names.push_back(folder + "/" + name);
+  }
+  return names;
+}
+
 Result<void> write_standalone(const std::string& path, const std::string& folder) {
   GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const format::Trace> trace,
                             format::Trace::open(path));
@@ -176,9 +186,9 @@ Result<void> write_standalone(const std::string& path, const std::string& folder
   if (error) return fail_errno("cannot make", folder, error.value());
   const format::CodeObject& code = trace->code_objects()[kernel.code_object - 1];
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, trace->blob(code.elf));
-  GFXGRAPH_TRY(write_bytes(folder + "/kernel.co", elf));
-  GFXGRAPH_TRY(
-      write_bytes(folder + "/arguments.bin", std::as_bytes(std::span(parts.launch->kernarg))));
+  GFXGRAPH_TRY(write_new_file(folder + "/kernel.co", FileUse::kReport, elf));
+  GFXGRAPH_TRY(write_new_file(folder + "/arguments.bin", FileUse::kMemory,
+                              std::as_bytes(std::span(parts.launch->kernarg))));
   GFXGRAPH_ASSIGN_OR_RETURN(const std::string buffers, write_buffers(*trace, parts, folder));
 
   std::string text(kFirstLine);

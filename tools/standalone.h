@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -10,6 +11,9 @@ namespace gfxgraph::tools {
 // Before anything is written: kInvalidArgument if the folder holds files, unless an earlier call of
 // write_standalone() wrote them, which may be replaced.
 Result<void> check_standalone_folder(const std::string& folder);
+
+// The paths that write_standalone() may replace.
+std::vector<std::string> standalone_names(const std::string& folder);
 
 // `trace`: a file with one launch, as gfxgraph extract --kernel writes it. Makes the folder.
 // kUnsupported names the feature that such a program cannot have.

@@ -1,32 +1,38 @@
 #include "tools/text_sink.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <utility>
 
 #include "base/file.h"
-#include "base/output.h"
 #include "base/print.h"
 #include "tools/cli.h"
 
 namespace gfxgraph::tools {
 
-TextSink::TextSink(std::FILE* file, std::string path) : file_(file), path_(std::move(path)) {}
+TextSink::TextSink(std::FILE* file, std::optional<NewFile> target)
+    : file_(file), target_(std::move(target)) {}
 
 TextSink::TextSink(TextSink&& other) noexcept
-    : file_(std::exchange(other.file_, nullptr)), path_(std::move(other.path_)) {}
+    : file_(std::exchange(other.file_, nullptr)), target_(std::move(other.target_)) {}
 
 Result<TextSink> TextSink::open(const std::string& path) {
-  if (path.empty()) return TextSink(stdout, path);
-  GFXGRAPH_TRY(check_output_path(path));
-  std::FILE* const file = std::fopen(path.c_str(), "we");
-  if (file == nullptr) return fail_errno("cannot write", path, errno);
-  return TextSink(file, path);
+  if (path.empty()) return TextSink(stdout, std::nullopt);
+  GFXGRAPH_ASSIGN_OR_RETURN(NewFile target, NewFile::create(path, FileUse::kReport));
+  const int copy = ::fcntl(target.fd(), F_DUPFD_CLOEXEC, 0);
+  std::FILE* const file = copy < 0 ? nullptr : ::fdopen(copy, "w");
+  if (file == nullptr) {
+    const int error = errno;
+    if (copy >= 0) ::close(copy);
+    return fail_errno("cannot write", path, error);
+  }
+  return TextSink(file, std::move(target));
 }
 
 TextSink::~TextSink() {
-  if (file_ == nullptr || file_ == stdout) return;
-  std::fclose(file_);
-  std::remove(path_.c_str());
+  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
 }
 
 void TextSink::write(std::string_view text) { write_text(file_, text); }
@@ -35,13 +41,13 @@ Result<void> TextSink::close() {
   std::FILE* const file = std::exchange(file_, nullptr);
   if (file == stdout) return {};  // finish_output() checks it
   const bool lost = std::ferror(file) != 0;
-  if (std::fclose(file) == 0 && !lost) {
-    wrote(path_);
-    return {};
+  errno = 0;
+  if (std::fclose(file) != 0 || lost) {
+    return fail_errno("cannot write", target_->path(), errno != 0 ? errno : EIO);
   }
-  const int error = errno;
-  std::remove(path_.c_str());
-  return fail_errno("cannot write", path_, error);
+  GFXGRAPH_TRY(target_->commit());
+  wrote(target_->path().string());
+  return {};
 }
 
 }  // namespace gfxgraph::tools

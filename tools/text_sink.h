@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/new_file.h"
 #include "base/result.h"
 
 namespace gfxgraph::tools {
 
-// Removes the file unless close() succeeds: no half-written file stays behind.
+// A file gets its name when close() succeeds: no half-written file stays behind.
 class TextSink {
  public:
   // An empty path: standard output.
@@ -22,9 +24,9 @@ class TextSink {
   Result<void> close();
 
  private:
-  TextSink(std::FILE* file, std::string path);
-  std::FILE* file_;
-  std::string path_;
+  TextSink(std::FILE* file, std::optional<NewFile> target);
+  std::FILE* file_;  // buffers for target_
+  std::optional<NewFile> target_;
 };
 
 }  // namespace gfxgraph::tools

@@ -24,7 +24,8 @@ constexpr size_t kMostOfOne = 8;  // differences that are named of one launch
 
 // The properties of a kernel that are compared with those of kernels of the same name.
 struct Code {
-  uint64_t hash = 0;  // of its instructions; where their end is unknown, of its code object
+  uint64_t hash = 0;   // of its instructions; where their end is unknown, of its code object
+  uint64_t bytes = 0;  // of its instructions; 0: unknown
   const format::Kernel* kernel = nullptr;
   uint32_t vgprs = 0, sgprs = 0;
 };
@@ -107,8 +108,10 @@ class Side {
       if (const codeobj::Kernel* found = object->find_kernel(kernel.name)) {
         code.vgprs = found->vgpr_count;
         code.sgprs = found->sgpr_count;
-        if (const auto bytes = code_bytes(*object, *found))
+        if (const auto bytes = code_bytes(*object, *found)) {
           code.hash = XXH3_64bits(bytes->data(), bytes->size());
+          code.bytes = bytes->size();
+        }
       }
       code_[kernel.name].push_back(code);
     }
@@ -182,7 +185,10 @@ class Differ {
     if (first.size() != second.size()) {
       what.push_back(changed("code objects with it", first.size(), second.size()));
     } else if (!std::ranges::equal(first, second, {}, &Code::hash, &Code::hash)) {
-      what.emplace_back("code");
+      const uint64_t before = first.front().bytes, after = second.front().bytes;
+      what.push_back(first.size() != 1 || before == 0 || after == 0 ? "code"
+                     : before != after ? changed("code", before, after, " bytes")
+                                       : fmt::format("code ({} bytes in both)", before));
     }
     const Code& a = first.front();
     const Code& b = second.front();

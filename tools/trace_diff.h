@@ -12,8 +12,9 @@
 namespace gfxgraph::tools {
 
 struct KernelChange {
-  std::string name;               // mangled
-  std::vector<std::string> what;  // "code", "arguments", "LDS 0 -> 512 bytes"; never empty
+  std::string name;  // mangled
+  std::vector<std::string>
+      what;  // "code 512 -> 528 bytes", "arguments", "LDS 0 -> 512 bytes"; never empty
 };
 
 // A launch of one trace and the launch of the other at the same place of the program.

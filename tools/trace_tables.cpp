@@ -273,7 +273,8 @@ void print_aligned(const Table& table) {
 }
 
 // RFC 4180.
-std::string csv_cell(const std::string& cell) {
+std::string csv_cell(const std::string& text) {
+  const std::string cell = printable(text);
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
   std::string quoted = "\"";
   for (const char c : cell) {

@@ -66,11 +66,16 @@ Result<KernelPattern> parse_kernel_pattern(std::string_view text) {
   return pattern;
 }
 
-uint64_t LaunchSelection::matching(const std::string& symbol) const {
+uint64_t LaunchSelection::matching(const std::string& symbol) {
   uint64_t mask = 0;
   for (size_t i = 0; i < std::min(patterns_.size(), kMostPatterns); ++i) {
     if (matches_kernel(patterns_[i].glob, symbol, demangle_trusted(symbol)))
       mask |= uint64_t{1} << i;
+  }
+  if (mask == 0 && !patterns_.empty() && others_.size() < kMostShown) {
+    constexpr size_t kMostName = 60;
+    std::string name = short_function_name(demangle_trusted(symbol), kMostName);
+    if (std::ranges::find(others_, name) == others_.end()) others_.push_back(std::move(name));
   }
   return mask;
 }
@@ -94,8 +99,9 @@ std::vector<LaunchSelection::Missed> LaunchSelection::missed(uint64_t launches) 
     const KernelPattern& pattern = patterns_[i];
     if (matched_[i] == 0) {
       lines.push_back({"--kernel",
-                       fmt::format("'{}' matched no launch; the program made {}", pattern.text,
-                                   counted(launches, "launch")),
+                       fmt::format("'{}' matched no launch; the program made {}{}", pattern.text,
+                                   counted(launches, "launch"),
+                                   others_.empty() ? "" : ", of " + shown_names(others_, 0)),
                        true});
     } else if (matched_[i] <= pattern.first ||
                (pattern.last != UINT64_MAX && matched_[i] <= pattern.last)) {

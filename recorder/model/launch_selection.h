@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/suggestion.h"
 #include "recorder/model/handle.h"
 
 namespace gfxgraph::recorder {
@@ -80,10 +81,10 @@ class LaunchSelection {
     }
     return false;
   }
-  // The patterns that a kernel matches, as a mask. Any thread.
-  uint64_t matching(const std::string& symbol) const;
 
-  // The rest needs a lock. Whether the next `count` launches that match pattern `index` have one
+  // The rest needs a lock. The patterns that a kernel matches, as a mask.
+  uint64_t matching(const std::string& symbol);
+  // Whether the next `count` launches that match pattern `index` have one
   // that it selects.
   bool next_selected(size_t index, uint64_t count = 1) const noexcept {
     const KernelPattern& pattern = patterns_[index];
@@ -102,7 +103,8 @@ class LaunchSelection {
  private:
   std::vector<LaunchInterval> intervals_;
   std::vector<KernelPattern> patterns_;
-  std::vector<uint64_t> matched_;  // launches, by pattern
+  std::vector<uint64_t> matched_;    // launches, by pattern
+  std::vector<std::string> others_;  // the first kernels that match none
 };
 
 }  // namespace gfxgraph::recorder

@@ -34,7 +34,11 @@ bool RangeSelection::begins(const std::string& name, uint64_t ordinal) {
   bool selected = false;
   bool named = false;
   for (const RangePattern& pattern : patterns_) named = named || pattern.name == name;
-  if (!named) return false;
+  if (!named) {
+    if (others_.size() < kMostShown && std::ranges::find(others_, name) == others_.end())
+      others_.push_back(name);
+    return false;
+  }
   counts_[name] = ordinal + 1;
   for (size_t i = 0; i < patterns_.size(); ++i) {
     const RangePattern& pattern = patterns_[i];
@@ -52,8 +56,10 @@ std::vector<RangeSelection::Missed> RangeSelection::missed() const {
     const auto found = counts_.find(pattern.name);
     const uint64_t count = found == counts_.end() ? 0 : found->second;
     if (hits_[i] == 0) {
-      lines.push_back({fmt::format("'{}' was never entered: there were {} ranges of that name",
-                                   pattern.text, count),
+      lines.push_back({fmt::format("'{}' was never entered: there were {} ranges of that name{}",
+                                   pattern.text, count,
+                                   others_.empty() ? "; the program named no others"
+                                                   : "; others: " + shown_names(others_, 0)),
                        true});
     } else if (pattern.last != UINT64_MAX && count <= pattern.last) {
       lines.push_back({fmt::format("'{}' was entered {} times: there were {} ranges of that name",

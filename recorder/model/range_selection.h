@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/suggestion.h"
 
 namespace gfxgraph::recorder {
 
@@ -48,6 +49,7 @@ class RangeSelection {
   bool more_ = false;
   std::vector<uint64_t> hits_;              // by pattern
   std::map<std::string, uint64_t> counts_;  // ranges that began, of names that patterns have
+  std::vector<std::string> others_;         // the first other names
 };
 
 }  // namespace gfxgraph::recorder

@@ -18,6 +18,7 @@
 #include "base/amount.h"
 #include "base/console.h"
 #include "base/exit_code.h"
+#include "base/new_file.h"
 #include "base/output.h"
 #include "base/own_process.h"
 #include "base/program.h"
@@ -112,7 +113,7 @@ Result<Ended> run(const Start& start, const LaunchRequest& request,
   if (child < 0) return fail(Status::kIo, fmt::format("fork: {}", std::strerror(errno)));
   if (child == 0) {
     ::execve(start.file.c_str(), argv.data(), envp.data());
-    std::fprintf(stderr, "gfxgraph-record: %s: %s\n", start.file.c_str(), std::strerror(errno));
+    console::error(fmt::format("{}: {}", start.file.string(), std::strerror(errno)));
     ::_exit(kExitFailed);
   }
   // The terminal's interrupt reaches the program as well; this process stays to tell what came of
@@ -172,6 +173,42 @@ void explain_no_hip(const LaunchRequest& request, const fs::path& program, int c
           : nothing + "; check that it uses HIP, is not set-user-ID and keeps LD_PRELOAD");
 }
 
+// Whether a --range, --launches or --kernel selected nothing in any process; the traces say which.
+bool nothing_matched(const std::string& status_folder) {
+  size_t missed = 0;
+  const std::vector<ClaimRecord> claims = read_claims(status_folder);
+  for (const ClaimRecord& claim : claims) {
+    const std::optional<Report> report = read_report(status_folder, claim.key);
+    const bool misses = report && std::ranges::any_of(report->incomplete, [](const auto& text) {
+                          return text.starts_with("--range: ") ||
+                                 text.starts_with("--launches: ") || text.starts_with("--kernel: ");
+                        });
+    missed += misses ? 1 : 0;
+  }
+  return missed != 0 && missed == claims.size();
+}
+
+// --force. Whatever the program does, an earlier trace must not look like its own.
+Result<void> remove_earlier(const fs::path& path) {
+  std::error_code error;
+  (void)fs::remove(path, error);
+  if (!error) return {};
+  return fail(Status::kIo,
+              fmt::format("{}: cannot be replaced: {}", path.string(), error.message()));
+}
+
+// The program, and files that it is told to read.
+std::vector<std::string> inputs_of(const fs::path& program,
+                                   const std::vector<std::string>& command) {
+  std::vector<std::string> inputs = {program.string()};
+  for (const std::string& word : command) {
+    inputs.push_back(word);
+    if (const size_t at = word.find('='); at != std::string::npos)
+      inputs.push_back(word.substr(at + 1));
+  }
+  return inputs;
+}
+
 // Another gfxgraph-record may have taken the name meanwhile.
 fs::path free_name(const fs::path& path, bool force) {
   std::error_code error;
@@ -220,6 +257,7 @@ Result<void> check_output(const fs::path& output, bool force) {
   if (fs::exists(output, error) && !force) {
     return fail(Status::kIo, fmt::format("{} exists: use --force to replace it", output.string()));
   }
+  GFXGRAPH_TRY(check_new_file(output, FileUse::kTrace));
   if (partial_in_use(output.string() + ".partial")) {
     return fail(Status::kIo,
                 fmt::format("{} is being recorded by another process", output.string()));
@@ -241,12 +279,14 @@ Result<int> launch(const LaunchRequest& request) {
   const fs::path result = options.per_process
                               ? output.parent_path() / pattern.manifest(rank_from_environment())
                               : output;
-  GFXGRAPH_TRY(check_output(result, request.force));
+  std::vector<std::string> replaced = {result.string()};
   if (options.per_process) {
     GFXGRAPH_TRY(pattern.check_length());
   } else if (!options.flight_recorder.empty()) {
-    GFXGRAPH_TRY(check_output(previous_segment(options.output), request.force));
+    replaced.push_back(previous_segment(options.output));
   }
+  GFXGRAPH_TRY(check_distinct(replaced, inputs_of(program, request.program)));
+  for (const std::string& path : replaced) GFXGRAPH_TRY(check_output(path, request.force));
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path preload, private_library("libgfxgraph-recorder.so"));
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(request.device));
   GFXGRAPH_TRY(check_devices(request.devices, device));
@@ -278,6 +318,9 @@ Result<int> launch(const LaunchRequest& request) {
   if (!other_targets.empty()) say(other_targets);
   GFXGRAPH_ASSIGN_OR_RETURN(const Start start,
                             start_of(program, request.program, own_loader(), agent_folder));
+  if (request.force) {
+    for (const std::string& path : replaced) GFXGRAPH_TRY(remove_earlier(path));
+  }
   console::detail(fmt::format("starting {}", program.string()));
   for (const std::string& variable : added) {
     if (variable.starts_with("LD_")) console::detail(variable);
@@ -298,6 +341,7 @@ Result<int> launch(const LaunchRequest& request) {
   }
   if (ended.code != 0) return ended.code;
   if (ending == Ending::kLost) return kExitDataLost;
+  if (!request.strict && nothing_matched(options.status_folder)) return kExitFailed;
   return ending == Ending::kIncomplete && request.strict ? kExitDataLost : 0;
 }
 

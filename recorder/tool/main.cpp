@@ -66,7 +66,9 @@ int run_tool(int argc, char** argv) {
   app.footer(
       "Exit code: the program's own (128 + n for signal n). If the program returned 0: 3 if its\n"
       "recording was lost or lacks work that the trace does not name, otherwise 0; --strict adds\n"
-      "incomplete traces. 1: could not record, 2: wrong command line.");
+      "incomplete traces. 1: could not record, or a --range, --launches or --kernel matched "
+      "nothing;\n"
+      "2: wrong command line.");
   app.add_option(
       "-o,--output", request.options.output,
       "the trace to write, T.gfxg (default: the program's name with .gfxg, in this folder); with\n"

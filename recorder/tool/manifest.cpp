@@ -111,8 +111,8 @@ std::string manifest_text(const Manifest& manifest) {
                {"exit_status", manifest.exit_status},
                {"traces", Json::array()}};
   for (const ManifestEntry& entry : manifest.traces) json["traces"].push_back(entry_json(entry));
-  // Command lines need not be UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // Command lines need not be UTF-8, and may hold what a terminal obeys.
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 Result<void> write_manifest(const std::filesystem::path& path, const Manifest& manifest) {

@@ -157,6 +157,11 @@ def _load() -> ctypes.CDLL:
 _library = _load()
 
 
+def _text(name: bytes) -> str:
+    """Names come from programs and files: they need not be UTF-8."""
+    return name.decode(errors="backslashreplace")
+
+
 class Error(RuntimeError):
     """A failed call: `status` is a gfxgraph_status_t, `hip_error` a hipError_t or 0."""
 
@@ -246,15 +251,15 @@ class Range(NamedTuple):
     launches: int
 
     def parameters(self) -> list[Parameter]:
-        return [Parameter(i, one.name.decode(), _PATTERNS[one.pattern], one.step, one.place_count, one.buffer, one.number)
+        return [Parameter(i, _text(one.name), _PATTERNS[one.pattern], one.step, one.place_count, one.buffer, one.number)
                 for i, one in self._all("parameter", _ParameterInfo)]
 
     def inputs(self) -> list[Input]:
-        return [Input(i, one.name.decode(), one.size_bytes, one.buffer, one.offset_bytes)
+        return [Input(i, _text(one.name), one.size_bytes, one.buffer, one.offset_bytes)
                 for i, one in self._all("input", _TransferInfo)]
 
     def outputs(self) -> list[Output]:
-        return [Output(i, one.name.decode(), one.size_bytes, one.buffer, one.offset_bytes)
+        return [Output(i, _text(one.name), one.size_bytes, one.buffer, one.offset_bytes)
                 for i, one in self._all("output", _TransferInfo)]
 
     def _all(self, what: str, structure: type) -> Iterator[tuple[int, Any]]:
@@ -309,7 +314,7 @@ class Trace(_Owner):
 
     @property
     def gpu_arch(self) -> str:
-        return self._environment().gpu_arch.decode()
+        return _text(self._environment().gpu_arch)
 
     @property
     def complete(self) -> bool:
@@ -342,14 +347,14 @@ class Trace(_Owner):
             which = _find("trace_find_buffer", self._handle, _RANGE_ALL, which.encode())
         number = which.id if isinstance(which, Buffer) else which
         info = _describe("trace_buffer", _BufferInfo, self._handle, number)
-        return Buffer(number, info.name.decode(), info.size_bytes, info.extent_bytes, info.kind)
+        return Buffer(number, _text(info.name), info.size_bytes, info.extent_bytes, info.kind)
 
     def _environment(self) -> Any:
         return _describe("trace_environment", _Environment, self._handle)
 
     def _range(self, index: int) -> Range:
         info = _describe("trace_range", _RangeInfo, self._handle, index)
-        return Range(self, index, info.name.decode(), info.ordinal, info.launches)
+        return Range(self, index, _text(info.name), info.ordinal, info.launches)
 
 
 class Session(_Owner):
@@ -400,7 +405,7 @@ class Session(_Owner):
 
     @property
     def device_name(self) -> str:
-        return self._info().device_name.decode()
+        return _text(self._info().device_name)
 
     @property
     def memory_bytes_apart(self) -> int:
@@ -550,7 +555,7 @@ class Step(_Owner):
 
     @property
     def mode_reason(self) -> str:
-        return self._info().mode_reason.decode()
+        return _text(self._info().mode_reason)
 
     @property
     def launches(self) -> int:

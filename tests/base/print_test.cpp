@@ -26,6 +26,8 @@ TEST(Printable, EscapesWhatATerminalWouldObey) {
   EXPECT_EQ(printable("\u009b31m"), "\\u{9b}31m");            // CSI in one character
   EXPECT_EQ(printable("\u202etxt.exe"), "\\u{202e}txt.exe");  // right to left
   EXPECT_EQ(printable("\u2028\u2066\ufeff"), "\\u{2028}\\u{2066}\\u{feff}");
+  EXPECT_EQ(printable("a\u200bb\u206e\ufffb\U000e0041"),
+            "a\\u{200b}b\\u{206e}\\u{fffb}\\u{e0041}");  // invisible
 }
 
 TEST(Printable, EscapesWhatIsNotUtf8) {

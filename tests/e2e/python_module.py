@@ -86,6 +86,13 @@ def errors(build, scratch):
     require((pattern.pattern, pattern.step, pattern.number) == ("step", 1, 1), str(pattern))
     require(opened.buffer("history").size_bytes == 256 and opened.range("all").name == "all", "buffers")
     require(decode.inputs() == [] and len(opened.range("all").inputs()) > 10, "inputs")
+    # Names need not be UTF-8.
+    damaged = scratch / "damaged.gfxg"
+    run((build.root / "tests" / "attack_file", "directions", damaged))
+    opened = module.Trace(damaged, allow_incomplete=True)
+    names = [one.name for one in opened.ranges() + opened.buffers()]
+    require(any(name.startswith("\\xff") for name in names), str(names))
+    opened = module.Trace(trace)
     for call in (lambda: opened.range("encode"), lambda: opened.buffer("nothing"), lambda: opened.buffer(100000)):
         try:
             call()

@@ -255,6 +255,8 @@ def launches(build, scratch):
             (("--profiler-range",), "'hipProfiler' was never entered: there were 0 ranges of that name")):
         missed = record(*options, expect=3)
         require(text in missed.stderr, missed.stderr)
+        missed = run(build.record(trace, program, options=("--force", *options)), expect=1)
+        require(text in missed.stderr, missed.stderr)
     for options, text in (
             (("--launches", "5:5"), "the first one must be less than the end"),
             (("--launches", "5-7"), "expected N:M, N: or :M"),

@@ -106,9 +106,8 @@ void each_section(std::vector<std::byte>& elf, uint32_t type, const Visit& visit
 
 // ---- the attacks ----
 
-// Escape sequences, line breaks and changes of direction in each name.
-std::vector<std::byte> names() {
-  constexpr const char* kEvil = "\x1b[2J\x1b]0;owned\x07\nerror: \u202eevil\r";
+// Each name is `evil`; `kernel`, with as many bytes as "vadd", is that of the launched kernel.
+std::vector<std::byte> named(const char* evil, const char* kernel_name) {
   Parts parts;
   for (Part& part : parts.all) {
     std::visit(
@@ -116,7 +115,7 @@ std::vector<std::byte> names() {
           if constexpr (!std::is_same_v<std::decay_t<decltype(item)>, Blob>) {
             for_each_field(item, [&](auto& field) {
               if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::string>) {
-                if (!field.empty()) field = kEvil;
+                if (!field.empty()) field = evil;
               }
             });
           }
@@ -127,19 +126,28 @@ std::vector<std::byte> names() {
   parts.first<Environment>().gpu_arch = "gfx1030";
   parts.first<CodeObject>().target = "amdgcn-amd-amdhsa--gfx1030";
   // The kernel that is launched, in the trace and in the code object.
-  constexpr const char* kKernel = "\x1b[2J";
   for (Part& part : parts.all)
-    if (auto* kernel = std::get_if<Kernel>(&part)) kernel->name = kKernel;
-  replace_all(parts.elf(), "vadd", kKernel);
+    if (auto* kernel = std::get_if<Kernel>(&part)) kernel->name = kernel_name;
+  replace_all(parts.elf(), "vadd", kernel_name);
   for (Part& part : parts.all) {
     auto* event = std::get_if<Event>(&part);
     auto* begin = event == nullptr ? nullptr : std::get_if<AllocationBegin>(&event->action);
     if (begin == nullptr) continue;
     begin->symbol = begin->kind == AllocationKind::kModuleGlobal ? "g_table" : "";
   }
-  Finding lost{FindingKind::kIncomplete, kEvil, 1, kEvil};
+  Finding lost{FindingKind::kIncomplete, evil, 1, evil};
   parts.all.emplace_back(lost);
   return parts.file();
+}
+
+// Escape sequences, line breaks and changes of direction.
+std::vector<std::byte> names() {
+  return named("\x1b[2J\x1b]0;owned\x07\nerror: \u202eevil\r", "\x1b[2J");
+}
+
+// The same by other characters: DEL, CSI in one character, isolates, and those without a glyph.
+std::vector<std::byte> directions() {
+  return named("\xff\x7f\u009b31m\u2066e\u202av\u200bil\ufeff\u061c\U000e0041", "\x7f\u009b.");
 }
 
 // 300 bytes of a mangled name that stand for gigabytes, a hundred times.
@@ -392,6 +400,7 @@ struct Attack {
 constexpr Attack kAttacks[] = {
     {"none", [] { return Parts().file(); }},
     {"names", names},
+    {"directions", directions},
     {"mangled_names", mangled_names},
     {"long_names", long_names},
     {"graph", graph},

@@ -430,6 +430,11 @@ TEST_F(ReplayTest, RefusesBindingsThatDoNotFit) {
   EXPECT_EQ(refused({a, mine.data(), 63, false}), Status::kInvalidArgument);
   EXPECT_EQ(refused({a, nullptr, 64, false}), Status::kInvalidArgument);
   EXPECT_EQ(refused({a + 1, mine.data(), 64, false}), Status::kNotFound);
+  // Beyond the end of the address space.
+  auto* const last = reinterpret_cast<void*>(UINTPTR_MAX - 63);
+  EXPECT_EQ(refused({a, last, 64, false}), Status::kInvalidArgument);
+  EXPECT_EQ(refused({a, last, SIZE_MAX, false}), Status::kInvalidArgument);
+  EXPECT_EQ(refused({a, mine.data(), SIZE_MAX, false}), Status::kInvalidArgument);
   EXPECT_EQ(refused({a, mine.data(), 64, false}), Status::kOk);
 }
 
