@@ -393,6 +393,7 @@ void Recorder::unrecorded_work(std::string_view call) noexcept {
   const pid_t self = getpid();
   if (options_.status_folder.empty() || noted.exchange(self) == self) return;
   if (pending_end_signal() != 0) return;  // the program is being terminated
+  const NoCancel own;
   try {
     char program[64] = "";
     (void)pthread_getname_np(pthread_self(), program, sizeof(program));
@@ -437,6 +438,7 @@ Report Recorder::report() {
 
 void Recorder::write_report_file() noexcept {
   if (options_.status_folder.empty()) return;
+  const NoCancel own;
   try {
     const std::string text = write_report(report());
     if (claim_.report.write_all(std::as_bytes(std::span(text)))) return;

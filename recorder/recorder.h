@@ -86,7 +86,9 @@ class Recorder final : private Guard::Owner {
   Freeing freeing(uint64_t address, Handle stream = nullptr, bool stream_ordered = false) noexcept;
   // `success` false: the real call refused, the allocation lives on.
   void freed(Freeing&& freeing, bool success, Handle stream = nullptr) noexcept;
-  void resetting() noexcept;  // hipDeviceReset: everything ends
+  // hipDeviceReset: everything ends. Before the real call and after it.
+  void resetting() noexcept;
+  void was_reset() noexcept;
   // Memory of a graph's node, which has this address whenever the graph is launched.
   void graph_memory(uint64_t address, uint64_t size_bytes,
                     format::DeviceNumber device = 0) noexcept;

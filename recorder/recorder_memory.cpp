@@ -229,7 +229,6 @@ void Recorder::resetting() noexcept {
               "the device failed or did not become idle");
     }
     contents_.resolve_reads(true);
-    device_->resetting();
     if (!flights_.empty()) {
       events_.append_devices_done("hipDeviceReset");
     }
@@ -254,9 +253,14 @@ void Recorder::resetting() noexcept {
     }
     arrays_.clear();
     code_.forget_found();
+    device_->resetting();  // behind the last reads
     const LaunchLanes::Alone alone(journal_.lanes());
     events_.streams().clear();
   });
+}
+
+void Recorder::was_reset() noexcept {
+  guarded([&] { device_->was_reset(); });
 }
 
 }  // namespace gfxgraph::recorder

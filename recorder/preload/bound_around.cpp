@@ -50,7 +50,7 @@ bool begins_with_one_of(std::string_view name, auto& prefixes) {
 
 std::string program_name() {
   char path[PATH_MAX];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  const ssize_t size = readlink("/proc/thread-self/exe", path, sizeof(path));
   if (size <= 0) return "the program";
   return std::string(file_name({path, static_cast<size_t>(size)}));
 }
@@ -119,7 +119,7 @@ bool several_hip_runtimes() {
   // that is only read is not executable.
   std::multiset<std::string> code;  // offset, device, inode
   std::set<std::string> files;
-  std::ifstream maps("/proc/self/maps");
+  std::ifstream maps("/proc/thread-self/maps");
   for (std::string line; std::getline(maps, line);) {
     if (!file_name(line).starts_with(kRuntime) || line.find('/') == std::string::npos) continue;
     std::istringstream words(line);

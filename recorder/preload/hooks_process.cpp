@@ -47,6 +47,7 @@ Function next(const char* name) noexcept {
 constinit std::atomic<Recorder*> made_recorder{nullptr};
 
 Recorder& make_recorder() noexcept {
+  const NoCancel own;
   static Recorder* const instance = [] {
     set_log_level(LogLevel::kOff);  // the process's stderr is not ours
     auto* made = new Recorder(options_from_environment(), make_hip_device());
@@ -90,6 +91,14 @@ void tell_learned() noexcept {
 
 void note_unrecorded(int index) noexcept {
   if (hook_depth == 1 && gives_work(index)) recorder().unrecorded_work(display_name(index));
+}
+
+void note_cancelled(int index) noexcept {
+  if (hook_depth != 1 || !learned.open) return;
+  learned.index = -1;
+  recorder().note_incomplete(
+      display_name(index),
+      "its thread was cancelled during the call: whether it was done is not known");
 }
 
 [[gnu::hot]] Scope::~Scope() {
