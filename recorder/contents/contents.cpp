@@ -222,6 +222,10 @@ format::Content Contents::read_content(const Allocation& allocation, bool store,
     return device_.read_on(allocation.device, piece.data(), allocation.address + offset,
                            piece.size());
   };
+  if (allocation.unreadable) {
+    note_unread(allocation, reading_for_, held);
+    return unknown_content(allocation);
+  }
   if (auto content =
           take_content(allocation.size_bytes, store, allocations_.words(), &allocation, read)) {
     return *std::move(content);

@@ -180,8 +180,11 @@ HostEffects::Meanwhile HostEffects::changed_meanwhile(format::AllocationId alloc
     if (found == snapshots.end()) continue;
     Snapshot& snapshot = found->second;
     std::vector<std::byte> then(now.size());
-    if (!snapshot.before.read(offset_bytes, then) ||
-        XXH3_64bits(then.data(), then.size()) != known) {
+    if (!snapshot.before.read(offset_bytes, then)) return Meanwhile::kMixed;
+    if (XXH3_64bits(then.data(), then.size()) != known) {
+      // The program wrote there before the function began. If that is all, the function has had no
+      // part in it.
+      if (std::ranges::equal(then, now)) continue;
       return Meanwhile::kMixed;
     }
     const KeptBytes kept = store_.keep(now);
