@@ -20,7 +20,7 @@ struct CommandLine {
 };
 
 std::vector<std::string> all_arguments() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::ifstream file("/proc/thread-self/cmdline", std::ios::binary);
   std::vector<std::string> arguments;
   for (std::string argument; std::getline(file, argument, '\0');) arguments.push_back(argument);
   return arguments;
@@ -30,7 +30,7 @@ CommandLine split_command_line() {
   CommandLine result;
   result.program = all_arguments();
   std::error_code error;
-  const fs::path started = fs::read_symlink("/proc/self/exe", error);
+  const fs::path started = fs::read_symlink("/proc/thread-self/exe", error);
   const fs::path program = own_program();
   if (error || program.empty() || fs::equivalent(started, program, error) || error) return result;
   for (size_t i = 1; i < result.program.size(); ++i) {
@@ -49,7 +49,7 @@ CommandLine split_command_line() {
 
 fs::path file_mapped_at(const void* address) {
   const auto wanted = reinterpret_cast<uintptr_t>(address);
-  std::ifstream maps("/proc/self/maps");
+  std::ifstream maps("/proc/thread-self/maps");
   for (std::string line; std::getline(maps, line);) {
     // "7f00-7f10 r-xp 00000000 fd:01 123    /path with spaces".
     uintptr_t begin = 0;
@@ -70,7 +70,7 @@ fs::path own_program() {
   const fs::path program = file_mapped_at(reinterpret_cast<const void*>(headers));
   if (!program.empty()) return program;
   std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error);
+  return fs::read_symlink("/proc/thread-self/exe", error);
 }
 
 std::vector<std::string> own_command_line() { return split_command_line().program; }

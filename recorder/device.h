@@ -51,8 +51,11 @@ class Device {
   // `address` is the device address of host-visible memory.
   virtual std::unique_ptr<StreamRead> read_behind(void* stream, uint64_t address, size_t size_bytes,
                                                   bool host_memory) = 0;
-  // Releases the recorder's own device memory: the device is about to be reset.
+  // Releases the recorder's own streams and device memory: the device is about to be reset, and
+  // nothing more is read before that.
   virtual void resetting() {}
+  // It was: what the recorder has made meanwhile does not exist any more.
+  virtual void was_reset() {}
   // Also false if it takes longer than `timeout_ms`; 0: no limit. Blocks no other method except
   // itself and idle(). While HIP 5.2.3 does this, hipStreamQuery blocks.
   virtual bool synchronize(uint32_t timeout_ms) = 0;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "recorder/no_cancel.h"
 #include "recorder/recording_error.h"
 
 namespace gfxgraph::recorder {
@@ -53,6 +54,15 @@ class Guard {
   // Without the lock.
   template <typename F>
   void unlocked(F&& function) noexcept {
+    if (!active()) return;
+    const NoCancel own;
+    quick(std::forward<F>(function));
+  }
+
+  // Without the lock, and for what reaches no point at which a thread can be cancelled: no system
+  // call, and no wait but for a mutex.
+  template <typename F>
+  void quick(F&& function) noexcept {
     if (!active()) return;
     try {
       std::forward<F>(function)();

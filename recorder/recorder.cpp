@@ -334,14 +334,14 @@ void Recorder::seal_trace() {
   if (active()) check(journal_.writer().seal());
 }
 
-void Recorder::finish() noexcept {
+void Recorder::finish(Ends ends) noexcept {
   note_bypasses();
   guarded_unlocked([&] {
     // Both until the end: other threads may go on, and what they do after the buffers' last states
     // were taken must not get into the trace.
     const std::lock_guard order(drain_mutex_);
     const std::lock_guard lock(guard_.mutex());
-    end_trace();
+    end_trace(ends);
   });
   if (finished_) write_report_file();
 }
@@ -366,7 +366,7 @@ class Sealing {
 }  // namespace
 
 // Requires both locks.
-void Recorder::end_trace() {
+void Recorder::end_trace(Ends ends) {
   if (finished_ || !begun_ || !journal_.begun()) return;
   finished_ = true;
   const Sealing shown(options_.status_folder, claim_.key, allocations_);
@@ -383,7 +383,12 @@ void Recorder::end_trace() {
   if (!active()) return;
   report_.sealed = true;
   (void)guard_.stop();
-  elsewhere_.store(true);  // the trace does not contain what this process does from now on
+  // The trace does not contain what this process does from now on.
+  if (ends == Ends::kForGood) {
+    ended_process_.store(getpid());
+    ended_thread_.store(gettid());
+  }
+  elsewhere_.store(true);
 }
 
 // Allocates little and takes no lock: in a forked child, threads that no longer exist may hold
@@ -391,14 +396,19 @@ void Recorder::end_trace() {
 void Recorder::unrecorded_work(std::string_view call) noexcept {
   static constinit std::atomic<pid_t> noted{0};
   const pid_t self = getpid();
+  // Threads that go on while this process exits, at whatever moment it ends.
+  const bool at_exit = ended_process_.load() == self;
+  if (at_exit && ended_thread_.load() != gettid()) return;
   if (options_.status_folder.empty() || noted.exchange(self) == self) return;
   if (pending_end_signal() != 0) return;  // the program is being terminated
+  const NoCancel own;
   try {
     char program[64] = "";
     (void)pthread_getname_np(pthread_self(), program, sizeof(program));
     const std::string path =
         fmt::format("{}/unrecorded{}.{}", options_.status_folder, claim_.key, self);
-    const std::string text = fmt::format("process {} ({}): {}", self, program, call);
+    const std::string text =
+        fmt::format("process {} ({}): {}{}", self, program, call, at_exit ? kBehindTheEnd : "");
     const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
     if (file < 0) return;
     (void)!::write(file, text.data(), text.size());
@@ -437,11 +447,18 @@ Report Recorder::report() {
 
 void Recorder::write_report_file() noexcept {
   if (options_.status_folder.empty()) return;
+  const NoCancel own;
   try {
     const std::string text = write_report(report());
     if (claim_.report.write_all(std::as_bytes(std::span(text)))) return;
-    std::ofstream(options_.status_folder + "/report" + claim_.key, std::ios::binary | std::ios::app)
-        << text;
+    std::ofstream file(options_.status_folder + "/report" + claim_.key,
+                       std::ios::binary | std::ios::app);
+    if (file << text << std::flush) return;
+    if (denied_.exchange(true)) return;
+    std::ofstream(options_.denied_file, std::ios::binary | std::ios::app) << fmt::format(
+        "process {}: {}; it may not write its trace, or what gfxgraph-record is to be told: did it "
+        "change its user or its root before its first HIP call?\n",
+        getpid(), report_.error.empty() ? options_.status_folder : report_.error);
   } catch (...) {
     // The tool then says that the recording ended without a report.
   }

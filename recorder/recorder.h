@@ -11,6 +11,8 @@
 // in which calls returned.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -61,6 +63,8 @@ class Recorder final : private Guard::Owner {
   Recorder& operator=(const Recorder&) = delete;
 
   bool active() const noexcept { return guard_.active(); }
+  // Whether this process has used HIP, so that there is something to end.
+  bool began() const noexcept { return asked_.load(std::memory_order_acquire); }
 
   Code& code() noexcept { return code_; }
   Graphs& graphs() noexcept { return graphs_; }
@@ -86,7 +90,9 @@ class Recorder final : private Guard::Owner {
   Freeing freeing(uint64_t address, Handle stream = nullptr, bool stream_ordered = false) noexcept;
   // `success` false: the real call refused, the allocation lives on.
   void freed(Freeing&& freeing, bool success, Handle stream = nullptr) noexcept;
-  void resetting() noexcept;  // hipDeviceReset: everything ends
+  // hipDeviceReset: everything ends. Before the real call and after it.
+  void resetting() noexcept;
+  void was_reset() noexcept;
   // Memory of a graph's node, which has this address whenever the graph is launched.
   void graph_memory(uint64_t address, uint64_t size_bytes,
                     format::DeviceNumber device = 0) noexcept;
@@ -181,7 +187,10 @@ class Recorder final : private Guard::Owner {
   void note_incomplete(std::string_view call, std::string_view detail = {}) noexcept;
   void note(std::string_view call, std::string_view detail) noexcept;
   // The program is about to end (exit, _exit, exec): post-states, summary, rename. Idempotent.
-  void finish() noexcept;
+  // Where threads go on while the process exits, what they do belongs to no recording; after an
+  // exec that failed in spite of its trial, it is missing.
+  enum class Ends : uint8_t { kForGood, kWithExec };
+  void finish(Ends ends = Ends::kForGood) noexcept;
   // Hands what was gathered to the kernel; safe to call from abort().
   void flush() noexcept;
   // In a forked child: forgets everything without touching the file. False: the recording has not
@@ -233,7 +242,7 @@ class Recorder final : private Guard::Owner {
   void end_by_signal() noexcept;
   void finish_contents();
   void end_contents(const char* call);
-  void end_trace();
+  void end_trace(Ends ends = Ends::kForGood);
   void seal_trace();
   void note_bypasses() noexcept;
   void note(const std::vector<Device::Bypass>& bypasses);
@@ -247,6 +256,7 @@ class Recorder final : private Guard::Owner {
   static constinit inline thread_local bool waited_for_all = false;
   void begin_mapped(std::span<const MappedMemory::Buffer> buffers, const char* call) noexcept;
   void note_if_graphs(const char* call) noexcept;
+  void lose_array_of(const Allocation& texture);
 
   // What of the program is recorded (recorder_ranges.cpp).
   void enter_range();
@@ -287,6 +297,10 @@ class Recorder final : private Guard::Owner {
   Claim claim_;
   const std::unique_ptr<Segments> segments_;  // of a flight recorder
   static constinit inline std::atomic<bool> elsewhere_{false};
+  // The process whose recording ended with it, and the thread that exits.
+  static constinit inline std::atomic<pid_t> ended_process_{0};
+  static constinit inline std::atomic<pid_t> ended_thread_{0};
+  std::atomic<bool> denied_{false};
   // Of the first use of HIP: who records, and what the device is. Before all other locks.
   std::mutex asking_mutex_;
   std::atomic<bool> asked_{false};

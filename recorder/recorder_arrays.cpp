@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/hip_quirks.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
@@ -91,6 +92,20 @@ void Recorder::image_created(const NewImage& image, std::string_view call) noexc
     contents_.insert_allocation(std::move(entry), {});
   });
   drain_if_full();
+}
+
+// HIP then calls into memory that it has freed when it copies the array: nothing reads that.
+void Recorder::lose_array_of(const Allocation& texture) {
+  constexpr uint8_t kAsTheyAre = 0;  // hipReadModeElementType
+  const format::ImageObject& object = *texture.object;
+  Allocation* const array = texture.resource.get();
+  if (!hip_quirk_seen(HipQuirk::kTextureTakesArrayWithIt, facts_.runtime_version) ||
+      texture.kind != format::AllocationKind::kTexture || array == nullptr || !array->array ||
+      object.has_view || object.read_mode != kAsTheyAre) {
+    return;
+  }
+  const format::TexelFormat& texel = array->array->format;
+  if (texel.kind == format::TexelKind::kUnsigned && texel.bits[0] < 32) array->unreadable = true;
 }
 
 }  // namespace gfxgraph::recorder

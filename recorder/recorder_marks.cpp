@@ -1,8 +1,8 @@
 // Ranges and marks: annotations by the program.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "recorder/program_memory.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
@@ -10,13 +10,14 @@ namespace {
 
 // Before the device is used.
 constexpr size_t kMostEarlyMarkers = 4096;
+constexpr const char* kUnreadableText = "(a name that cannot be read)";
 
 }  // namespace
 
 std::string cut_name(const char* text) {
   using format::kMostNameBytes;
   if (text == nullptr) return {};
-  std::string name(text, strnlen(text, kMostNameBytes + 1));
+  std::string name = read_text(text, kMostNameBytes + 1).value_or(kUnreadableText);
   if (name.size() <= kMostNameBytes) return name;
   size_t end = kMostNameBytes;
   while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // UTF-8

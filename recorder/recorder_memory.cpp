@@ -91,7 +91,7 @@ bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
   waited_for_all = false;
   bool wait = false;
   guarded([&] {
-    const std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
+    const std::shared_ptr<Allocation> allocation = allocations_.map().find_freed(address);
     wait = allocation && allocation->begun && !allocation->of_graph && !graphs_.captures().any();
     if (wait && allocation->array) wait = free_of_array_waits_for_device();
     if (!wait) return;
@@ -117,7 +117,7 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
     const Contents::ReadingFor reading(contents_, stream_ordered ? "hipFreeAsync" : "hipFree");
     // First take in the work that host functions have reported; later writes are the program's.
     events_.note_runs_if_any();
-    std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
+    std::shared_ptr<Allocation> allocation = allocations_.map().find_freed(address);
     if (!allocation) return;
     if (allocation->of_graph) {
       result.allocation = std::move(allocation);
@@ -186,6 +186,7 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
     }
     const format::StreamId id = stream == nullptr ? 0 : events_.stream_id(stream);
     const std::shared_ptr<Allocation> allocation = freeing.allocation;
+    if (allocation->object) lose_array_of(*allocation);
     if (!freeing.last_state) {
       contents_.end_allocation(*allocation, true, id, std::move(freeing.post));
     } else {
@@ -202,7 +203,7 @@ void Recorder::host_unregistered(uint64_t address) noexcept {
   constexpr const char* kCall = "hipHostUnregister";
   synchronized(format::SynchronizeKind::kStream, null_stream(current_device), kCall);
   guarded([&] {
-    const std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
+    const std::shared_ptr<Allocation> allocation = allocations_.map().find_freed(address);
     if (!allocation) return;
     if (allocation->begun)
       contents_.end_allocation(*allocation, true, 0,
@@ -229,7 +230,6 @@ void Recorder::resetting() noexcept {
               "the device failed or did not become idle");
     }
     contents_.resolve_reads(true);
-    device_->resetting();
     if (!flights_.empty()) {
       events_.append_devices_done("hipDeviceReset");
     }
@@ -254,9 +254,14 @@ void Recorder::resetting() noexcept {
     }
     arrays_.clear();
     code_.forget_found();
+    device_->resetting();  // behind the last reads
     const LaunchLanes::Alone alone(journal_.lanes());
     events_.streams().clear();
   });
+}
+
+void Recorder::was_reset() noexcept {
+  guarded([&] { device_->was_reset(); });
 }
 
 }  // namespace gfxgraph::recorder

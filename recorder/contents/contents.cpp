@@ -10,7 +10,7 @@
 
 #include "base/checked.h"
 #include "format/content_writer.h"
-#include "recorder/contents/host_blocks.h"
+#include "recorder/program_memory.h"
 #include "recorder/tool/sealing.h"
 
 namespace gfxgraph::recorder {
@@ -212,11 +212,9 @@ std::optional<format::Content> Contents::take_content(uint64_t size_bytes, bool 
 
 format::Content Contents::read_content(const Allocation& allocation, bool store, Held held) {
   if (allocation.absent) return unknown_content(allocation);
-  if (allocation.host_visible()) {
-    return make_content(visible_bytes(allocation), store, allocations_.words(), &allocation);
-  }
   if (allocation.object) return unknown_content(allocation);
   const auto read = [&](uint64_t offset, std::span<std::byte> piece) {
+    if (allocation.host_visible()) return read_program(allocation.host_address + offset, piece);
     if (allocation.array) {
       return device_.read_array(piece.data(), allocation.array_handle, *allocation.array, offset,
                                 piece.size());
@@ -224,6 +222,10 @@ format::Content Contents::read_content(const Allocation& allocation, bool store,
     return device_.read_on(allocation.device, piece.data(), allocation.address + offset,
                            piece.size());
   };
+  if (allocation.unreadable) {
+    note_unread(allocation, reading_for_, held);
+    return unknown_content(allocation);
+  }
   if (auto content =
           take_content(allocation.size_bytes, store, allocations_.words(), &allocation, read)) {
     return *std::move(content);

@@ -9,6 +9,7 @@
 #include "recorder/contents/host_runs.h"
 #include "recorder/contents/host_writes.h"
 #include "recorder/model/code.h"
+#include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -116,7 +117,7 @@ void Contents::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   if (!allocation.host_visible()) return events_.append(std::move(begin));
   allocation.known_blocks = std::move(blocks);
   append_beginning(std::move(begin), [&](uint64_t offset, std::span<std::byte> piece) {
-    return read_host_piece(allocation.host_address + offset, piece);
+    return read_program(allocation.host_address + offset, piece);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "recorder/contents/host_memory.h"
+#include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -19,22 +20,53 @@ bool under_way(std::span<const Flight> flights, uint64_t offset) {
 
 }  // namespace
 
-std::span<const std::byte> visible_bytes(const Allocation& allocation) {
-  return {reinterpret_cast<const std::byte*>(allocation.host_address), allocation.size_bytes};
+BlockReader::BlockReader(const Allocation& allocation, uint64_t last)
+    : allocation_(allocation),
+      end_(std::min(last + 1, (allocation.size_bytes + kHostBlockBytes - 1) / kHostBlockBytes)) {}
+
+std::optional<std::span<const std::byte>> BlockReader::block(uint64_t block) {
+  if (block >= end_) return std::nullopt;
+  const auto size_of = [&](uint64_t first, uint64_t behind) {
+    return std::min(behind * kHostBlockBytes, allocation_.size_bytes) - first * kHostBlockBytes;
+  };
+  if (block < first_ || block >= behind_) {
+    const auto read = [&](uint64_t count) {
+      first_ = block;
+      behind_ = std::min(block + count, end_);
+      return read_program(allocation_.host_address + block * kHostBlockBytes,
+                          {bytes_.get(), size_of(first_, behind_)});
+    };
+    if (!bytes_) {
+      bytes_ = std::make_unique_for_overwrite<std::byte[]>(std::min(kMostBlocks, end_ - block) *
+                                                           kHostBlockBytes);
+    }
+    // Where a part of the blocks cannot be read, the others still can.
+    if (!read(kMostBlocks) && !read(1)) {
+      behind_ = first_;
+      return std::nullopt;
+    }
+  }
+  return std::span<const std::byte>(bytes_.get() + (block - first_) * kHostBlockBytes,
+                                    size_of(block, block + 1));
+}
+
+std::optional<uint64_t> BlockReader::hash(uint64_t block) {
+  const auto bytes = this->block(block);
+  if (!bytes) return std::nullopt;
+  return XXH3_64bits(bytes->data(), bytes->size());
 }
 
 std::vector<uint64_t> block_hashes(const Allocation& allocation) {
-  const std::span<const std::byte> all = visible_bytes(allocation);
   std::vector<uint64_t> hashes;
-  for (uint64_t block = 0; block * kHostBlockBytes < all.size(); ++block) {
-    hashes.push_back(block_hash(allocation, block));
+  BlockReader reader(allocation, UINT64_MAX - 1);
+  for (uint64_t block = 0; block * kHostBlockBytes < allocation.size_bytes; ++block) {
+    hashes.push_back(reader.hash(block).value_or(kUnknownBlock));
   }
   return hashes;
 }
 
-uint64_t block_hash(const Allocation& allocation, uint64_t block) {
-  const auto bytes = visible_bytes(allocation).subspan(block * kHostBlockBytes);
-  return XXH3_64bits(bytes.data(), std::min<uint64_t>(kHostBlockBytes, bytes.size()));
+std::optional<uint64_t> block_hash(const Allocation& allocation, uint64_t block) {
+  return BlockReader(allocation, block).hash(block);
 }
 
 std::span<const Flight> BlockFlights::over(uint64_t block) {
@@ -91,13 +123,10 @@ void take_whole_pointers(std::span<const std::byte> now, const WordResolver& wor
 }
 
 std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block) {
-  const uint64_t begin = block * kHostBlockBytes;
-  const uint64_t size = std::min(kHostBlockBytes, allocation.size_bytes - begin);
-  const uint64_t address = allocation.host_address + begin;
-  const auto* const bytes = reinterpret_cast<const std::byte*>(address);
-  if (!allocation.plain_host) return std::vector<std::byte>(bytes, bytes + size);
-  std::vector<std::byte> read(size);
-  return read_host_piece(address, read) ? std::optional(std::move(read)) : std::nullopt;
+  BlockReader reader(allocation, block);
+  const auto bytes = reader.block(block);
+  if (!bytes) return std::nullopt;
+  return std::vector<std::byte>(bytes->begin(), bytes->end());
 }
 
 }  // namespace gfxgraph::recorder

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,12 +14,29 @@
 
 namespace gfxgraph::recorder {
 
-std::span<const std::byte> visible_bytes(const Allocation& allocation);
-// One for each block (XXH3).
+// Reads blocks of an allocation in rising order, several at once.
+class BlockReader {
+ public:
+  // Up to block `last`. The allocation outlives it.
+  BlockReader(const Allocation& allocation, uint64_t last);
+  // Valid until the next call. Returns nothing if it cannot be read.
+  std::optional<std::span<const std::byte>> block(uint64_t block);
+  std::optional<uint64_t> hash(uint64_t block);  // XXH3
+
+ private:
+  static constexpr uint64_t kMostBlocks = 16;
+
+  const Allocation& allocation_;
+  const uint64_t end_;   // block after the last one
+  uint64_t first_ = 0;   // of what was read
+  uint64_t behind_ = 0;  // block after it
+  std::unique_ptr<std::byte[]> bytes_;
+};
+
+// One for each block (XXH3); kUnknownBlock where it cannot be read.
 std::vector<uint64_t> block_hashes(const Allocation& allocation);
-// Hashes the block in place. Not for plain memory, which may be unmapped.
-uint64_t block_hash(const Allocation& allocation, uint64_t block);
-// Returns nothing if it cannot be read.
+// Return nothing if it cannot be read.
+std::optional<uint64_t> block_hash(const Allocation& allocation, uint64_t block);
 std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block);
 
 // The flights over an allocation, asked for block by block. A kernel's are over all of its blocks:

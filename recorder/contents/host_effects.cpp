@@ -9,6 +9,7 @@
 
 #include "recorder/contents/host_memory.h"
 #include "recorder/model/allocation_map.h"
+#include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -41,7 +42,7 @@ constexpr HostEffects::Run kMostKept = 256;
 
 KeptBytes HostEffects::read(const Memory& memory) const {
   return store_.keep(memory.size_bytes, [&](uint64_t offset, std::span<std::byte> piece) {
-    return read_host_piece(memory.address + offset, piece);
+    return read_program(memory.address + offset, piece);
   });
 }
 
@@ -64,7 +65,7 @@ void HostEffects::begin(Run run) {
     std::vector<uint64_t> hashes;
     const auto hashed = [&, &address = memory.address](uint64_t offset,
                                                        std::span<std::byte> piece) {
-      if (!read_host_piece(address + offset, piece)) return false;
+      if (!read_program(address + offset, piece)) return false;
       for (size_t at = 0; at < piece.size(); at += kHostBlockBytes) {
         const size_t size = std::min<size_t>(kHostBlockBytes, piece.size() - at);
         hashes.push_back(XXH3_64bits(&piece[at], size));
@@ -109,7 +110,7 @@ void HostEffects::find_changes(format::AllocationId allocation, const Snapshot& 
     const std::span before = std::span(before_piece).first(size);
     const std::span after = std::span(now_piece).first(size);
     if (!snapshot.before.read(base, before)) return;
-    if (now ? !now.read(base, after) : !read_host_piece(memory.address + base, after)) return;
+    if (now ? !now.read(base, after) : !read_program(memory.address + base, after)) return;
     const auto block_bytes = [&](size_t at) {
       return std::min<size_t>(kHostBlockBytes, size - at);
     };
@@ -179,8 +180,11 @@ HostEffects::Meanwhile HostEffects::changed_meanwhile(format::AllocationId alloc
     if (found == snapshots.end()) continue;
     Snapshot& snapshot = found->second;
     std::vector<std::byte> then(now.size());
-    if (!snapshot.before.read(offset_bytes, then) ||
-        XXH3_64bits(then.data(), then.size()) != known) {
+    if (!snapshot.before.read(offset_bytes, then)) return Meanwhile::kMixed;
+    if (XXH3_64bits(then.data(), then.size()) != known) {
+      // The program wrote there before the function began. If that is all, the function has had no
+      // part in it.
+      if (std::ranges::equal(then, now)) continue;
       return Meanwhile::kMixed;
     }
     const KeptBytes kept = store_.keep(now);

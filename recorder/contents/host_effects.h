@@ -63,8 +63,8 @@ class HostEffects {
 
   // For a piece of memory that holds `now`, and whose hash in the trace is `known`: whether
   // functions that have not ended may write it. kTold: `changes` receives the changes since they
-  // began, or since the last call. kMixed: one of them began with other contents there, so its
-  // writes cannot be distinguished from the program's earlier ones.
+  // began, or since the last call. kMixed: one of them began with contents that are neither
+  // those nor `now`, so its writes cannot be distinguished from the program's earlier ones.
   enum class Meanwhile { kNobody, kTold, kMixed };
   Meanwhile changed_meanwhile(format::AllocationId allocation, uint64_t offset_bytes,
                               std::span<const std::byte> now, uint64_t known,

@@ -1,43 +1,15 @@
 #include "recorder/contents/host_memory.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "base/checked.h"
 #include "recorder/contents/flights.h"
+#include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
-namespace {
-
-// The kernel copies, and reports unmapped pages without a signal. If the call is forbidden
-// (seccomp), the bytes are read directly: HIP has read them as well.
-bool read_bytes(std::byte* destination, uint64_t address, uint64_t size_bytes) {
-  constexpr uint64_t kMostAtOnce = uint64_t{1} << 30;
-  for (uint64_t done = 0; done < size_bytes;) {
-    const size_t size = std::min(kMostAtOnce, size_bytes - done);
-    const iovec local{destination + done, size};
-    const iovec remote{reinterpret_cast<void*>(address + done), size};
-    const ssize_t count = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-    if (count < 0 && (errno == EPERM || errno == ENOSYS)) {
-      std::memcpy(destination + done, reinterpret_cast<const void*>(address + done), size);
-      done += size;
-      continue;
-    }
-    if (count <= 0) return false;
-    done += static_cast<uint64_t>(count);
-  }
-  return true;
-}
-
-}  // namespace
-
 KeptBytes keep_host_bytes(ByteStore& store, uint64_t address, uint64_t size_bytes) {
   return store.keep(size_bytes, [&](uint64_t offset, std::span<std::byte> piece) {
-    return read_bytes(piece.data(), address + offset, piece.size());
+    return read_program(address + offset, piece);
   });
 }
 
@@ -65,11 +37,7 @@ bool HostRows::read(uint64_t offset, std::span<std::byte> piece) const {
     const uint64_t begin = offset % row_bytes_;
     const uint64_t size = std::min<uint64_t>(row_bytes_ - begin, piece.size());
     const uint64_t at = row / rows_ * slice_bytes_ + row % rows_ * pitch_bytes_ + begin;
-    if (mapped_) {
-      std::memcpy(piece.data(), reinterpret_cast<const void*>(address_ + at), size);
-    } else if (!read_bytes(piece.data(), address_ + at, size)) {
-      return false;
-    }
+    if (!read_program(address_ + at, piece.first(size))) return false;
     piece = piece.subspan(size);
     offset += size;
   }
@@ -82,10 +50,6 @@ KeptBytes keep_host_rows(ByteStore& store, const RawCopy& raw, const RawCopyEnd&
   return store.keep(box->size_bytes(), [&](uint64_t offset, std::span<std::byte> piece) {
     return box->read(offset, piece);
   });
-}
-
-bool read_host_piece(uint64_t address, std::span<std::byte> piece) {
-  return read_bytes(piece.data(), address, piece.size());
 }
 
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end) {

@@ -1,5 +1,5 @@
-// The only place that reads the program's own memory: sources and results of copies that lie in no
-// allocation. Called only with ranges that HIP has accepted, or is about to check.
+// Sources and results of copies that lie in no allocation. Called only with ranges that HIP has
+// accepted, or is about to check.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,6 @@ class HostRows {
  public:
   // Returns nothing if the sizes overflow.
   static std::optional<HostRows> of(const RawCopy& raw, const RawCopyEnd& end);
-  // From here on `size_bytes` are known to be mapped while they are read.
-  void mapped(uint64_t size_bytes) {
-    mapped_ = row_bytes_ == size_bytes_ && size_bytes_ <= size_bytes;
-  }
   uint64_t size_bytes() const { return size_bytes_; }
   // Returns false if any byte is not mapped; never causes a fault in the program.
   bool read(uint64_t offset, std::span<std::byte> piece) const;
@@ -32,14 +28,12 @@ class HostRows {
   uint64_t pitch_bytes_ = 0;
   uint64_t slice_bytes_ = 0;
   uint64_t size_bytes_ = 0;
-  bool mapped_ = false;
 };
 
 // Bytes from the first to the last one that the copy touches at one end.
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
 // Returns all of them; none if the sizes overflow or any byte is not mapped.
 KeptBytes keep_host_rows(ByteStore& store, const RawCopy& raw, const RawCopyEnd& end);
-bool read_host_piece(uint64_t address, std::span<std::byte> piece);
 KeptBytes keep_host_bytes(ByteStore& store, uint64_t address, uint64_t size_bytes);
 
 }  // namespace gfxgraph::recorder

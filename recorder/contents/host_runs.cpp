@@ -90,6 +90,7 @@ std::shared_ptr<HostCall> HostRuns::wrap_host_function(void* function, void* dat
 
 HostRuns::HostRun HostRuns::host_function_runs(HostCall& call) noexcept {
   HostRun result;
+  const NoCancel own;
   try {
     const std::lock_guard lock(mutex_);
     const auto found = host_calls_.find(&call);
@@ -124,6 +125,7 @@ HostRuns::HostRun HostRuns::host_function_runs(HostCall& call) noexcept {
 
 void HostRuns::host_function_ran(const HostRun& run) noexcept {
   if (run.token == 0) return;
+  const NoCancel own;
   try {
     const std::lock_guard lock(mutex_);
     running_.erase(run.token);

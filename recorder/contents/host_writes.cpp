@@ -7,6 +7,7 @@
 
 #include "recorder/contents/host_blocks.h"
 #include "recorder/contents/host_memory.h"
+#include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
 
@@ -101,10 +102,11 @@ void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint
     held.clear();
     const uint64_t end = std::min(run_end * kHostBlockBytes, allocation.size_bytes);
     write_from_host(allocation, begin, end - begin, [&](uint64_t at, std::span<std::byte> piece) {
-      return read_host_piece(allocation.host_address + begin + at, piece);
+      return read_program(allocation.host_address + begin + at, piece);
     });
   };
   BlockFlights flights(flights_, allocation);
+  BlockReader blocks(allocation, last);
   for (uint64_t block = first; block <= last && block < allocation.known_blocks.size(); ++block) {
     if (to_come.contains(block)) continue;
     const std::span<const Flight> over =
@@ -116,20 +118,19 @@ void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint
         check_around_flights(allocation, block, over, *now);
       continue;
     }
-    if (!allocation.plain_host && block_hash(allocation, block) == allocation.known_blocks[block])
-      continue;
-    std::optional<std::vector<std::byte>> bytes = host_block(allocation, block);
-    if (!bytes) continue;
-    const uint64_t hash = XXH3_64bits(bytes->data(), bytes->size());
+    const auto now = blocks.block(block);
+    if (!now) continue;  // not the program either can have written it
+    const uint64_t hash = XXH3_64bits(now->data(), now->size());
     if (hash == allocation.known_blocks[block]) continue;
-    if (told_meanwhile(allocation, block, *bytes)) continue;
+    std::vector<std::byte> bytes(now->begin(), now->end());
+    if (told_meanwhile(allocation, block, bytes)) continue;
     allocation.known_blocks[block] = hash;
     if (block != run_end || run_begin == run_end || held.size() >= ByteStore::kPieceBytes) {
       write_run();
       run_begin = block;
-      held = *std::move(bytes);
+      held = std::move(bytes);
     } else if (allocation.plain_host) {
-      held.insert(held.end(), bytes->begin(), bytes->end());
+      held.insert(held.end(), bytes.begin(), bytes.end());
     }
     run_end = block + 1;
   }
@@ -188,8 +189,9 @@ void HostWrites::write_from_host(Allocation& allocation, uint64_t begin, uint64_
                                           return true;
                                         });
   if (!content) {
-    allocation.last_known = {};  // the trace lacks a part of this write
-    return;
+    allocation.last_known = {};  // the trace lacks this write
+    return finding(format::FindingKind::kIncomplete, "host memory",
+                   "the program made memory unreadable while its new contents were read");
   }
   events_.push(format::HostWrite{allocation.id, begin, *std::move(content)});
 }

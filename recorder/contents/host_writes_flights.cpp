@@ -11,6 +11,7 @@
 #include "recorder/contents/host_memory.h"
 #include "recorder/contents/host_writes.h"
 #include "recorder/model/devices.h"
+#include "recorder/program_memory.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
@@ -75,14 +76,14 @@ void HostWrites::check_around_flights(Allocation& allocation, uint64_t block,
 // Takes the current bytes as known: the device wrote them, the trace has them, or they are in
 // doubt.
 void HostWrites::take_in(Allocation& allocation) {
-  const std::span<const std::byte> all = visible_bytes(allocation);
-  std::vector<std::byte> piece;
+  const uint64_t all = allocation.size_bytes;
+  std::vector<std::byte> piece;  // a copy: the device may write on
   BlockFlights flights(flights_, allocation);
-  for (uint64_t begin = 0; begin < all.size(); begin += ByteStore::kPieceBytes) {
-    const size_t size = std::min<uint64_t>(ByteStore::kPieceBytes, all.size() - begin);
+  for (uint64_t begin = 0; begin < all; begin += ByteStore::kPieceBytes) {
+    const size_t size = std::min<uint64_t>(ByteStore::kPieceBytes, all - begin);
     if (nothing_to_take_in(allocation, begin, size, flights)) continue;
-    piece.assign(all.begin() + begin, all.begin() + begin + size);  // the device may write on
-    take_in(allocation, begin, piece);
+    piece.resize(size);
+    if (read_program(allocation.host_address + begin, piece)) take_in(allocation, begin, piece);
   }
 }
 
@@ -91,12 +92,12 @@ bool HostWrites::nothing_to_take_in(const Allocation& allocation, uint64_t begin
                                     uint64_t size_bytes, BlockFlights& flights) {
   if (allocation.plain_host) return false;
   auto saved = allocation.saved_blocks.lower_bound(begin / kHostBlockBytes);
+  BlockReader blocks(allocation, (begin + size_bytes - 1) / kHostBlockBytes);
   for (uint64_t block = begin / kHostBlockBytes; block * kHostBlockBytes < begin + size_bytes;
        ++block, ++saved) {
     if (saved == allocation.saved_blocks.end() || saved->first != block) return false;
     if (allocation.doubted_blocks.contains(block)) continue;
-    if (flights.over(block).empty() || saved->second.hash != block_hash(allocation, block))
-      return false;
+    if (flights.over(block).empty() || saved->second.hash != blocks.hash(block)) return false;
   }
   return true;
 }
@@ -358,7 +359,8 @@ void HostWrites::land(const std::vector<Flight>& landing) {
     Allocation* allocation = allocations_.by_id(id);
     if (allocation == nullptr) continue;
     if (!allocation->plain_host) {
-      land_block(*allocation, block, landing, *host_block(*allocation, block));
+      if (const auto now = host_block(*allocation, block))
+        land_block(*allocation, block, landing, *now);
       continue;
     }
     const KeptBytes& now = plain.at(allocation);

@@ -103,6 +103,20 @@ std::shared_ptr<Allocation> AllocationMap::find_begin(uint64_t address) const no
   return place->allocation;
 }
 
+std::shared_ptr<Allocation> AllocationMap::find_freed(uint64_t address) const noexcept {
+  if (std::shared_ptr<Allocation> found = find_begin(address)) return found;
+  const auto freed = [](const Allocation& one) {
+    return one.is_memory() && !one.array && one.kind != format::AllocationKind::kModuleGlobal;
+  };
+  for (const std::shared_ptr<Allocation>& one : host_) {
+    if (freed(*one) && address - one->host_address < one->size_bytes) return one;
+  }
+  const auto next = first_behind(address);
+  if (next == ranges_.begin()) return nullptr;
+  const Range& range = *std::prev(next);
+  return address < range.end && freed(*range.allocation) ? range.allocation : nullptr;
+}
+
 void AllocationMap::retire(const Range& range) {
   // Earlier allocations at these addresses keep the parts that the new one does not cover.
   std::vector<Range> pieces = {range};

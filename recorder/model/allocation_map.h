@@ -66,8 +66,9 @@ struct Allocation {
   // lives as long as the trace, because graphs lead to it.
   bool of_graph = false;
   bool absent = false;
-  bool gone = false;   // absent: its last contents cannot be read any more
-  uint32_t flags = 0;  // of the call that made it
+  bool gone = false;        // absent: its last contents cannot be read any more
+  bool unreadable = false;  // HIP would crash if it copied it
+  uint32_t flags = 0;       // of the call that made it
   format::DeviceNumber device = 0;
   format::SiteId site = 0;  // of that call
   uint32_t site_ordinal = 0;
@@ -161,6 +162,8 @@ class AllocationMap {
   std::vector<format::AllocationId> freed_within(uint64_t begin, uint64_t end) const;
   // The allocation that begins at the device or host address.
   std::shared_ptr<Allocation> find_begin(uint64_t address) const noexcept;
+  // As find_begin(), also for an address inside: HIP 5.2.3 frees memory by any pointer into it.
+  std::shared_ptr<Allocation> find_freed(uint64_t address) const noexcept;
   std::shared_ptr<Allocation> remove(uint64_t address);
 
   // In order of address.

@@ -13,18 +13,25 @@
 
 namespace gfxgraph::recorder {
 
+// Whether HIP has read the arguments in a call that has just succeeded: else they may lie where
+// nothing can be read.
+enum class ArgumentsAre : bool { kUnknown, kReadByHip };
+
 // From kernelParams: one pointer per explicit argument, in order. Padding and hidden arguments are
 // zero (their size comes from the code object; a launch never passes it).
 // The forms that fill a vector allocate nothing once it has held as much.
-void kernarg_from_params(const format::Kernel& kernel, void* const* params,
-                         std::vector<uint8_t>& kernarg);
-std::vector<uint8_t> kernarg_from_params(const format::Kernel& kernel, void* const* params);
+// False: an argument cannot be read.
+[[nodiscard]] bool kernarg_from_params(const format::Kernel& kernel, void* const* params,
+                                       ArgumentsAre are, std::vector<uint8_t>& kernarg);
 
 // From `extra`: key, value, ..., end, in any order (HIP: 1 buffer pointer, 2 pointer to its size, 3
 // or a null key ends the list). Without argument metadata the whole buffer is kept.
-Result<void> kernarg_from_extra(const format::Kernel& kernel, void* const* extra,
+Result<void> kernarg_from_extra(const format::Kernel& kernel, void* const* extra, ArgumentsAre are,
                                 std::vector<uint8_t>& kernarg);
-Result<std::vector<uint8_t>> kernarg_from_extra(const format::Kernel& kernel, void* const* extra);
+
+// From whichever of the two forms the launch has, its explicit arguments.
+Result<void> kernarg_from_call(const format::Kernel& kernel, void* const* params,
+                               void* const* extra, ArgumentsAre are, std::vector<uint8_t>& kernarg);
 
 // The bit of an ambiguous word at this byte of the arguments, in KernelEntry::ambiguous_reported.
 // The last bit stands for all words from byte 252 on.

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "codeobj/code_object.h"
+#include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -26,7 +27,8 @@ constexpr uint32_t kFatBinaryMagic = 0x48495046;
 uint64_t readable_bytes(const void* address) {
   const uint64_t start = reinterpret_cast<uint64_t>(address);
   uint64_t end = start;
-  std::ifstream maps("/proc/self/maps");
+  std::ifstream maps(
+      "/proc/thread-self/maps");  // "self" is empty once main() has left by pthread_exit
   for (std::string line; std::getline(maps, line);) {
     uint64_t low = 0;
     uint64_t high = 0;
@@ -96,7 +98,10 @@ Result<std::vector<std::byte>> copy_image(const void* image) {
   if (image == nullptr) return fail(Status::kInvalidArgument, "module image: null");
   const auto* bytes = static_cast<const std::byte*>(image);
   GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t size, image_bytes(bytes));
-  return std::vector<std::byte>(bytes, bytes + size);
+  std::vector<std::byte> copy(size);
+  if (!read_program(reinterpret_cast<uint64_t>(image), copy))
+    return fail(Status::kInvalidArgument, "module image: it cannot be read");
+  return copy;
 }
 
 uint64_t CodeRegistry::first_generation() noexcept {

@@ -105,14 +105,11 @@ bool DeviceWork::carries_bytes(const Allocation& source, uint64_t offset, uint64
     return false;
   }
   if (!source.begun || size_bytes <= kSmallBytes) return true;
+  BlockReader blocks(source, (offset + size_bytes - 1) / kHostBlockBytes);
   for (uint64_t block = offset / kHostBlockBytes; block * kHostBlockBytes < offset + size_bytes;
        ++block) {
-    const auto bytes = visible_bytes(source).subspan(block * kHostBlockBytes);
-    const size_t size = std::min<uint64_t>(kHostBlockBytes, bytes.size());
-    if (block >= source.known_blocks.size() ||
-        XXH3_64bits(bytes.data(), size) != source.known_blocks[block]) {
+    if (block >= source.known_blocks.size() || blocks.hash(block) != source.known_blocks[block])
       return true;
-    }
   }
   return false;
 }
@@ -222,14 +219,8 @@ std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::St
 
 std::optional<format::Content> DeviceWork::take_rows(const RawCopy& raw, const RawCopyEnd& end,
                                                      bool store) {
-  std::optional<HostRows> rows = HostRows::of(raw, end);
+  const std::optional<HostRows> rows = HostRows::of(raw, end);
   if (!rows) return std::nullopt;
-  // Memory of hipHostMalloc stays mapped until freeing(), which needs the lock that is held here.
-  const Allocation* const pinned = allocations_.map().find_host(end.address);
-  if (pinned != nullptr && pinned->kind == format::AllocationKind::kHostPinned &&
-      !pinned->plain_host) {
-    rows->mapped(pinned->size_bytes - (end.address - pinned->host_address));
-  }
   return contents_.take_content(
       rows->size_bytes(), store, allocations_.words(), nullptr,
       [&](uint64_t offset, std::span<std::byte> piece) { return rows->read(offset, piece); });

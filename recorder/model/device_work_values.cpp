@@ -16,6 +16,7 @@
 #include "recorder/contents/host_memory.h"
 #include "recorder/model/device_work.h"
 #include "recorder/model/devices.h"
+#include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
 
@@ -107,8 +108,10 @@ void DeviceWork::follow_value(const RawValueWait& wait, format::StreamId stream,
     }
     if (written == nullptr || written->landed()) {
       now = 0;
-      std::memcpy(&now, reinterpret_cast<const void*>(memory->host_address + begin),
-                  wait.size_bytes);
+      if (!read_program(memory->host_address + begin,
+                        std::as_writable_bytes(std::span(&now, 1)).first(wait.size_bytes))) {
+        return note_unknown_wait(call, "waits for memory that cannot be read");
+      }
     }
   } else if (written == nullptr) {
     return note_unknown_wait(call, "waits for a value that is not known to be written before it");
@@ -176,7 +179,7 @@ std::vector<FlatNode> DeviceWork::with_single_values(std::span<const FlatNode> n
 std::vector<RawListedValue> DeviceWork::listed_now(const RawValueList& list, const char* call) {
   if (!hip_quirk_seen(HipQuirk::kNodeListReadAtLaunch, facts_.runtime_version)) return list.given;
   std::vector<std::byte> bytes(list.size_bytes);
-  if (read_host_piece(list.address, bytes)) return list.parse(bytes);
+  if (read_program(list.address, bytes)) return list.parse(bytes);
   finding(format::FindingKind::kIncomplete, call,
           "the list of a node of batch memory operations cannot be read");
   return {};

@@ -232,7 +232,7 @@ format::Launch Launches::make_launch(RawLaunch raw, format::StreamId stream) {
 [[gnu::hot]] LaunchWay Launches::launch_way(KernelEntry& kernel, void* const* params,
                                             void* const* extra) noexcept {
   LaunchWay way = LaunchWay::kWhole;
-  guard_.unlocked([&] {
+  guard_.quick([&] {
     LaunchLane* const lane = journal_.lanes().mine();
     if (lane == nullptr) return;
     if (plain_.load(std::memory_order_acquire)) {
@@ -240,12 +240,8 @@ format::Launch Launches::make_launch(RawLaunch raw, format::StreamId stream) {
       return;
     }
     if (!light_.load(std::memory_order_acquire)) return;
-    if (params == nullptr && extra != nullptr) {
-      if (!kernarg_from_extra(kernel.kernel, extra, lane->kernarg)) return;
-      lane->kernarg.resize(kernel.kernel.explicit_size_bytes);
-    } else {
-      kernarg_from_params(kernel.kernel, params, lane->kernarg);
-    }
+    if (!kernarg_from_call(kernel.kernel, params, extra, ArgumentsAre::kUnknown, lane->kernarg))
+      return;
     const std::lock_guard lock(lane->lock);
     if (light_.load(std::memory_order_relaxed) && !stretch_.outside() &&
         words_are_enough(kernel, *lane)) {
@@ -282,18 +278,15 @@ void Launches::hold() noexcept {
                                      void* const* params, void* const* extra, Handle stream,
                                      const char* call) noexcept {
   bool full = false;
-  guard_.unlocked([&] {
+  guard_.quick([&] {
     LaunchLane& lane = *journal_.lanes().mine();
     const bool after = way == LaunchWay::kAfter;
     if (after) {
-      if (params == nullptr && extra != nullptr) {
-        if (Result<void> read = kernarg_from_extra(kernel.kernel, extra, lane.kernarg); !read) {
-          guarded([&] { finding(format::FindingKind::kIncomplete, call, read.error().message); });
-          return;
-        }
-        lane.kernarg.resize(kernel.kernel.explicit_size_bytes);
-      } else {
-        kernarg_from_params(kernel.kernel, params, lane.kernarg);
+      if (Result<void> read = kernarg_from_call(kernel.kernel, params, extra,
+                                                ArgumentsAre::kReadByHip, lane.kernarg);
+          !read) {
+        guarded([&] { finding(format::FindingKind::kIncomplete, call, read.error().message); });
+        return;
       }
     }
     bool overlapped = false;

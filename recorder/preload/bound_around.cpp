@@ -30,13 +30,15 @@ constexpr std::string_view kOurs[] = {"libgfxgraph-recorder", "libgfxgraph-hip-e
 constexpr std::string_view kBelowHip[] = {
     kRuntime,       "libhsa-runtime64", "libhsa-amd-aqlprofile",
     "libroctracer", "librocprofiler",   "librocm_"};
-constexpr std::string_view kHsaWork[] = {"hsa_queue_create",
-                                         "hsa_soft_queue_create",
-                                         "hsa_memory_copy",
-                                         "hsa_amd_memory_async_copy",
-                                         "hsa_amd_memory_async_copy_on_engine",
-                                         "hsa_amd_memory_async_copy_rect",
-                                         "hsa_amd_memory_fill"};
+// Parts of the names of HSA's functions that give work to the device, or make a queue for it: later
+// versions of HSA add such functions under similar names. And those of functions that only tell or
+// set something.
+constexpr std::string_view kHsaWork[] = {"queue_create", "queue_acquire", "queue_intercept_create",
+                                         "memory_copy",  "async_copy",    "batch_copy",
+                                         "memory_fill",  "sdma",          "image_copy",
+                                         "image_import", "image_export",  "image_clear"};
+constexpr std::string_view kNoHsaWork[] = {"_get_",     "_status",  "_info",
+                                           "profiling", "_destroy", "_release"};
 
 // Once some are known the trace is incomplete: more add no information.
 constexpr int kMostLookUps = 32;
@@ -50,7 +52,7 @@ bool begins_with_one_of(std::string_view name, auto& prefixes) {
 
 std::string program_name() {
   char path[PATH_MAX];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  const ssize_t size = readlink("/proc/thread-self/exe", path, sizeof(path));
   if (size <= 0) return "the program";
   return std::string(file_name({path, static_cast<size_t>(size)}));
 }
@@ -119,7 +121,7 @@ bool several_hip_runtimes() {
   // that is only read is not executable.
   std::multiset<std::string> code;  // offset, device, inode
   std::set<std::string> files;
-  std::ifstream maps("/proc/self/maps");
+  std::ifstream maps("/proc/thread-self/maps");
   for (std::string line; std::getline(maps, line);) {
     if (!file_name(line).starts_with(kRuntime) || line.find('/') == std::string::npos) continue;
     std::istringstream words(line);
@@ -138,7 +140,10 @@ bool several_hip_runtimes() {
 }  // namespace
 
 bool gives_hsa_work(const char* name) noexcept {
-  return std::ranges::find(kHsaWork, name) != std::end(kHsaWork);
+  const std::string_view whole(name);
+  if (!whole.starts_with("hsa_")) return false;
+  const auto holds = [&](std::string_view part) { return whole.find(part) != whole.npos; };
+  return std::ranges::any_of(kHsaWork, holds) && std::ranges::none_of(kNoHsaWork, holds);
 }
 
 bool is_below_hip(const void* code) noexcept {

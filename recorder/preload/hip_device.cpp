@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/signals_blocked.h"
 #include "format/image_boxes.h"
@@ -29,6 +30,7 @@ class Worker {
   // Only jobs that own all that they touch may be given a timeout: they may outlive the caller.
   // They are not begun behind one that took longer than its own.
   bool run(std::function<void()> work, uint32_t timeout_ms = kForEver) {
+    const NoCancel own;
     auto job = std::make_shared<Job>();
     job->work = std::move(work);
     std::unique_lock lock(mutex_);
@@ -76,13 +78,16 @@ class Worker {
     hook_depth = 2;  // nothing that this thread does is the program's: its outermost calls have 1
     // The dynamic linker finds them now, not while the recorder's lock is held: another thread may
     // wait for that lock with the linker's.
-    for (const int index :
-         {kCall_hipMemcpyWithStream, kCall_hipStreamCreateWithFlags, kCall_hipDeviceSynchronize,
-          kCall_hipStreamQuery, kCall_hipStreamIsCapturing, kCall_hipHostGetDevicePointer,
-          kCall_hipGetSymbolAddress, kCall_hipGetSymbolSize, kCall_hipModuleGetGlobal,
-          kCall_hipGraphGetNodes, kCall_hipHostMalloc, kCall_hipMalloc, kCall_hipMemcpyAsync,
-          kCall_hipEventCreateWithFlags, kCall_hipEventRecord, kCall_hipEventQuery,
-          kCall_hipSetDevice, kCall_hipMemcpy3DAsync, kCall_hipStreamSynchronize}) {
+    for (const int index : {kCall_hipMemcpyWithStream,  kCall_hipStreamCreateWithFlags,
+                            kCall_hipDeviceSynchronize, kCall_hipStreamQuery,
+                            kCall_hipStreamIsCapturing, kCall_hipHostGetDevicePointer,
+                            kCall_hipGetSymbolAddress,  kCall_hipGetSymbolSize,
+                            kCall_hipModuleGetGlobal,   kCall_hipGraphGetNodes,
+                            kCall_hipHostMalloc,        kCall_hipMalloc,
+                            kCall_hipMemcpyAsync,       kCall_hipEventCreateWithFlags,
+                            kCall_hipEventRecord,       kCall_hipEventQuery,
+                            kCall_hipSetDevice,         kCall_hipMemcpy3DAsync,
+                            kCall_hipStreamSynchronize, kCall_hipStreamDestroy}) {
       (void)real_function(index);
     }
     hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
@@ -254,7 +259,25 @@ class HipDevice final : public Device {
   }
 
   void resetting() override {
-    run([&] { reads_.forget(); });
+    run([&] {
+      reads_.forget();
+      const auto destroy = [](hipStream_t& stream) {
+        if (stream != nullptr) (void)real(kCall_hipStreamDestroy, std::exchange(stream, nullptr));
+      };
+      destroy(stream_);
+      for (auto& [device, stream] : streams_) {
+        const OnDevice on(device);
+        destroy(stream);
+      }
+    });
+  }
+
+  void was_reset() override {
+    run([&] {
+      reads_.lost();
+      stream_ = nullptr;
+      streams_.clear();
+    });
   }
 
   StreamState stream_state(void* stream) override {

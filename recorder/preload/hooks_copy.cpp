@@ -1,6 +1,7 @@
 // Hooks of copies.
 #include "recorder/preload/hooks_internal.h"
 #include "recorder/preload/newer_hip.h"
+#include "recorder/program_memory.h"
 
 using namespace gfxgraph::recorder;
 
@@ -120,6 +121,23 @@ bool raw_copy_of_batch(const BatchBox& box, RawCopy& raw) {
   params.extent = box.extent;
   params.kind = hipMemcpyDefault;
   return raw_copy_3d(params, raw);
+}
+
+// What the call's structure says, read before HIP reads it.
+template <auto build, typename Params>
+bool built(const Params* params, RawCopy& raw) {
+  const std::optional<Params> given = read_given(params);
+  return given && build(*given, raw);
+}
+// Longer than the header says from HIP 6 on.
+template <>
+bool built<raw_copy_driver_3d>(const HIP_MEMCPY3D* params, RawCopy& raw) {
+  if (runtime_major() < 6) {
+    const std::optional<HIP_MEMCPY3D> given = read_given(params);
+    return given && raw_copy_driver_3d(*given, raw);
+  }
+  const auto given = read_given(reinterpret_cast<const WideMemcpy3d*>(params));
+  return given && raw_copy_box(*given, raw);
 }
 
 template <typename Call>
@@ -346,9 +364,9 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DAsync_spt(GFXGRAPH_COPY_2D_PARAMETERS, hipSt
   GFXGRAPH_COPY_2D(hipMemcpy2DAsync_spt, per_thread_key(stream), stream);
 }
 
-#define GFXGRAPH_COPY_PARAMS(name, build, key, ...)                                              \
-  return copy_or_refuse(                                                                         \
-      kCall_##name, [&](RawCopy& raw) { return params != nullptr && build(*params, raw); }, key, \
+#define GFXGRAPH_COPY_PARAMS(name, build, key, ...)                               \
+  return copy_or_refuse(                                                          \
+      kCall_##name, [&](RawCopy& raw) { return built<build>(params, raw); }, key, \
       [&] { return real(kCall_##name, params __VA_OPT__(, ) __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemcpyParam2D(const hip_Memcpy2D* params) {
@@ -445,18 +463,23 @@ GFXGRAPH_HOOK hipError_t hipMemcpyBatchAsync(void** destinations, void** sources
                 indices, attribute_count, one_failed, stream);
   };
   const Scope scope;
-  const bool list = destinations != nullptr && sources != nullptr && sizes != nullptr;
-  if (!scope.record || !list || count == 0 || attribute_count != 0) {
+  if (!scope.record) return call(0, count, failed);
+  const auto to = read_list(destinations, count);
+  const auto from = read_list(sources, count);
+  const auto bytes = read_list(sizes, count);
+  if (!to || !from || !bytes || count == 0 || attribute_count != 0) {
     const hipError_t result = call(0, count, failed);
     // HIP 7.2.4 rejects attributes.
-    if (scope.record && attribute_count != 0 && result != hipErrorNotSupported) {
+    if (attribute_count != 0 && result != hipErrorNotSupported) {
       recorder().note_incomplete(display_name(kIndex), "attributes");
+    } else if (count != 0 && result == hipSuccess) {
+      recorder().note_incomplete(display_name(kIndex), "its list could not be read");
     }
     return result;
   }
   size_t failed_one = SIZE_MAX;
   for (size_t i = 0; i < count; ++i) {
-    const RawCopy raw = raw_copy_1d(destinations[i], sources[i], sizes[i], hipMemcpyDefault);
+    const RawCopy raw = raw_copy_1d((*to)[i], (*from)[i], (*bytes)[i], hipMemcpyDefault);
     const hipError_t result = device_work(
         kIndex, raw, stream_key(stream),
         [&] { return call(i, 1, failed == nullptr ? nullptr : &failed_one); }, true);
@@ -478,6 +501,8 @@ GFXGRAPH_HOOK hipError_t hipMemcpy3DBatchAsync(size_t count, BatchBox* boxes, si
   if (!scope.record || boxes == nullptr || count == 0) {
     return real(kIndex, count, boxes, failed, flags, stream);
   }
+  const auto list = read_list(boxes, count);
+  if (!list) return real(kIndex, count, boxes, failed, flags, stream);
   size_t failed_one = SIZE_MAX;
   for (size_t i = 0; i < count; ++i) {
     RawCopy raw;
@@ -485,7 +510,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpy3DBatchAsync(size_t count, BatchBox* boxes, si
       return real(kIndex, size_t{1}, boxes + i, failed == nullptr ? nullptr : &failed_one, flags,
                   stream);
     };
-    const bool supported = raw_copy_of_batch(boxes[i], raw);
+    const bool supported = raw_copy_of_batch((*list)[i], raw);
     const hipError_t result =
         supported ? device_work(kIndex, raw, stream_key(stream), call, true) : call();
     if (result != hipSuccess) {

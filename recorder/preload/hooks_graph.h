@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "recorder/preload/hooks_internal.h"
+#include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
 
@@ -52,9 +53,10 @@ hipError_t executable_changed(const Scope& scope, hipError_t result, int index,
 // A host node calls the program's function through the recorder's, which reports when it runs.
 struct WrappedHostNode {
   WrappedHostNode(const Scope& scope, const hipHostNodeParams* from) : given(from) {
-    if (!scope.record || from == nullptr || from->fn == nullptr) return;
-    wrapped = recorder().host_runs().wrap_host_function(reinterpret_cast<void*>(from->fn),
-                                                        from->userData, true);
+    const auto read = scope.record ? read_given(from) : std::nullopt;
+    if (!read || read->fn == nullptr) return;
+    wrapped = recorder().host_runs().wrap_host_function(reinterpret_cast<void*>(read->fn),
+                                                        read->userData, true);
     if (!wrapped) return;
     own.fn = &run_host_function;
     own.userData = wrapped.get();

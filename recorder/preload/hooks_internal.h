@@ -37,6 +37,9 @@ void arrange_exit() noexcept;
 // In a process that does not record: reports the call if it submits device work.
 void note_unrecorded(int index) noexcept;
 
+// The thread ended inside the runtime's function, by pthread_cancel().
+void note_cancelled(int index) noexcept;
+
 // What the outermost hook's real call told the host, until its Scope ends.
 struct Learned {
   bool open = false;  // inside a Scope that records
@@ -101,9 +104,31 @@ struct Turn {
   }
 };
 
+// Around the runtime's function: pthread_cancel() may end the thread in it, as without the
+// recorder. The hooks' frames unwind, so neither they nor real() are noexcept.
+class InRuntime {
+ public:
+  explicit InRuntime(int index, CallGate* gate) noexcept : index_(index), gate_(gate) {
+    if (gate_ != nullptr) gate_->leave();
+  }
+  ~InRuntime() {
+    if (gate_ != nullptr) gate_->enter();
+    if (!returned_) [[unlikely]]
+      note_cancelled(index_);
+  }
+  InRuntime(const InRuntime&) = delete;
+  InRuntime& operator=(const InRuntime&) = delete;
+  void returned() noexcept { returned_ = true; }
+
+ private:
+  const int index_;
+  CallGate* const gate_;
+  bool returned_ = false;
+};
+
 // The runtime's function of row `index`, called with exactly these argument types.
 template <typename... Args>
-hipError_t real(int index, Args... args) noexcept {
+hipError_t real(int index, Args... args) {
   if (Recorder::elsewhere()) [[unlikely]]
     note_unrecorded(index);
   void* function = real_function(index);
@@ -114,9 +139,12 @@ hipError_t real(int index, Args... args) noexcept {
   // The work that it waits for was issued before it: a file that begins meanwhile begins with that
   // work done.
   CallGate* const gate = tells && only_waits(index) ? recorder().gate() : nullptr;
-  if (gate != nullptr) gate->leave();
-  const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
-  if (gate != nullptr) gate->enter();
+  const hipError_t result = [&] {
+    InRuntime call(index, gate);
+    const hipError_t returned = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
+    call.returned();
+    return returned;
+  }();
   if (current_device != 0 && result == hipSuccess && hook_depth == 1 && learned.open) [[unlikely]]
     note_other_device(index);
   if (tells && result == hipSuccess) {

@@ -4,6 +4,7 @@
 #include "recorder/model/arguments.h"
 #include "recorder/preload/hooks_internal.h"
 #include "recorder/preload/newer_hip.h"
+#include "recorder/program_memory.h"
 
 using namespace gfxgraph::recorder;
 
@@ -162,16 +163,11 @@ RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** param
   if (kernel == nullptr) return raw;
   raw.shape = shape;
   try {
-    if (params == nullptr && extra != nullptr) {
-      gfxgraph::Result<std::vector<uint8_t>> kernarg = kernarg_from_extra(kernel->kernel, extra);
-      if (!kernarg) {
-        held.push_back({gfxgraph::format::FindingKind::kIncomplete, call, kernarg.error().message});
-        return raw;
-      }
-      raw.kernarg = std::move(*kernarg);
-      raw.kernarg.resize(kernel->kernel.explicit_size_bytes);
-    } else {
-      raw.kernarg = kernarg_from_params(kernel->kernel, params);
+    const gfxgraph::Result<void> read =
+        kernarg_from_call(kernel->kernel, params, extra, ArgumentsAre::kUnknown, raw.kernarg);
+    if (!read) {
+      held.push_back({gfxgraph::format::FindingKind::kIncomplete, call, read.error().message});
+      return raw;
     }
     raw.kernel = kernel;
   } catch (const std::exception& caught) {
@@ -477,10 +473,11 @@ GFXGRAPH_HOOK hipError_t hipLaunchKernelExC(const StubLaunchConfig* config, cons
                                             void** args) {
   const auto call = [&] { return real(kCall_hipLaunchKernelExC, config, stub, args); };
   const Scope scope(CallKind::kMayJoin);
-  if (!scope.record || config == nullptr) return call();
-  return launch_stub(kCall_hipLaunchKernelExC, stub, config->grid, config->block, args,
-                     config->shared_bytes, stream_key(config->stream),
-                     is_cooperative(config->attributes, config->attribute_count), call);
+  const auto given = scope.record ? read_given(config) : std::nullopt;
+  if (!given) return call();
+  return launch_stub(kCall_hipLaunchKernelExC, stub, given->grid, given->block, args,
+                     given->shared_bytes, stream_key(given->stream),
+                     is_cooperative(given->attributes, given->attribute_count), call);
 }
 
 GFXGRAPH_HOOK hipError_t hipDrvLaunchKernelEx(const FunctionLaunchConfig* config,
@@ -489,10 +486,10 @@ GFXGRAPH_HOOK hipError_t hipDrvLaunchKernelEx(const FunctionLaunchConfig* config
     return real(kCall_hipDrvLaunchKernelEx, config, function, params, extra);
   };
   const Scope scope(CallKind::kMayJoin);
-  if (!scope.record || config == nullptr) return call();
-  const bool cooperative = is_cooperative(config->attributes, config->attribute_count);
-  const LaunchShape shape =
-      shape_of(config->grid, config->block, config->shared_bytes, cooperative);
+  const auto given = scope.record ? read_given(config) : std::nullopt;
+  if (!given) return call();
+  const bool cooperative = is_cooperative(given->attributes, given->attribute_count);
+  const LaunchShape shape = shape_of(given->grid, given->block, given->shared_bytes, cooperative);
   return launch_function(kCall_hipDrvLaunchKernelEx, function, shape, params, extra,
-                         stream_key(config->stream), !cooperative, call);
+                         stream_key(given->stream), !cooperative, call);
 }

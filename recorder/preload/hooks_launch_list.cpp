@@ -10,6 +10,7 @@
 
 #include "recorder/preload/hooks_internal.h"
 #include "recorder/preload/newer_hip.h"
+#include "recorder/program_memory.h"
 
 using namespace gfxgraph::recorder;
 
@@ -34,8 +35,8 @@ List list_of(int index, const hipLaunchParams* params, int count, unsigned flags
              bool cooperative) {
   List list{index, true, (flags & hipCooperativeLaunchMultiDeviceNoPreSync) == 0,
             (flags & hipCooperativeLaunchMultiDeviceNoPostSync) == 0};
-  for (int i = 0; params != nullptr && i < count; ++i) {
-    const hipLaunchParams& one = params[i];
+  const auto read = read_list(params, count < 0 ? 0 : static_cast<size_t>(count));
+  for (const hipLaunchParams& one : read.value_or(std::vector<hipLaunchParams>())) {
     Listed& listed = list.launches.emplace_back();
     listed.function = one.func;
     listed.shape.grid = {one.gridDim.x, one.gridDim.y, one.gridDim.z};
@@ -51,8 +52,8 @@ List list_of(int index, const hipLaunchParams* params, int count, unsigned flags
 List list_of(int index, const FunctionLaunchParams* params, unsigned count, unsigned flags) {
   List list{index, false, (flags & hipCooperativeLaunchMultiDeviceNoPreSync) == 0,
             (flags & hipCooperativeLaunchMultiDeviceNoPostSync) == 0};
-  for (unsigned i = 0; params != nullptr && i < count; ++i) {
-    const FunctionLaunchParams& one = params[i];
+  const auto read = read_list(params, count);
+  for (const FunctionLaunchParams& one : read.value_or(std::vector<FunctionLaunchParams>())) {
     Listed& listed = list.launches.emplace_back();
     listed.function = one.function;
     listed.shape.grid = {one.grid[0], one.grid[1], one.grid[2]};

@@ -92,7 +92,7 @@ void begin_named(const char* name) noexcept {
   try {
     Named& all = named();
     const std::lock_guard lock(all.mutex);
-    all.ranges[name == nullptr ? "" : name].push_back({range, thread_number()});
+    all.ranges[cut_name(name)].push_back({range, thread_number()});
   } catch (const std::exception& caught) {
     recorder().note_marker("gfxgraph_range_begin", caught.what());
   }
@@ -104,7 +104,7 @@ void end_named(const char* name, const char* call) noexcept {
   try {
     Named& all = named();
     const std::lock_guard lock(all.mutex);
-    const auto found = all.ranges.find(name == nullptr ? "" : name);
+    const auto found = all.ranges.find(cut_name(name));
     if (found != all.ranges.end()) {
       std::vector<Open>& open = found->second;
       const auto own =

@@ -178,6 +178,9 @@ GFXGRAPH_HOOK hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
 
 GFXGRAPH_HOOK hipError_t hipDeviceReset() {
   const Scope scope;
-  if (scope.record) recorder().resetting();
-  return real(kCall_hipDeviceReset);
+  if (!scope.record) return real(kCall_hipDeviceReset);
+  recorder().resetting();
+  const hipError_t result = real(kCall_hipDeviceReset);
+  recorder().was_reset();
+  return result;
 }

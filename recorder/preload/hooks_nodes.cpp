@@ -20,11 +20,10 @@ RawAction memory_action(const MemoryNodeParams& made) {
 class GenericNode {
  public:
   GenericNode(const Scope& scope, const GraphNodeParams* params)
-      : given_(params), host_(scope, host_of(params)) {
+      : given_(params), read_(read_given(params)), host_(scope, host_of(params)) {
     if (host_.wrapped == nullptr) return;
-    own_ = *params;
-    own_.host = host_.own;
-    given_ = &own_;
+    read_->host = host_.own;
+    given_ = &*read_;
   }
   const GraphNodeParams* given() const { return given_; }
 
@@ -49,13 +48,13 @@ class GenericNode {
   }
 
  private:
-  static const hipHostNodeParams* host_of(const GraphNodeParams* params) {
-    return params != nullptr && params->type == NodeType::kHost ? &params->host : nullptr;
+  const hipHostNodeParams* host_of(const GraphNodeParams* params) const {
+    return read_ && read_->type == NodeType::kHost ? &params->host : nullptr;
   }
 
   const GraphNodeParams* given_;
+  std::optional<GraphNodeParams> read_;
   WrappedHostNode host_;
-  GraphNodeParams own_{};
 };
 
 std::vector<RawListedValue> values_of(std::span<const std::byte> bytes) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "recorder/preload/exec_trial.h"
 #include "recorder/preload/hooks_internal.h"
 #include "recorder/queue/end_signals.h"
 
@@ -47,6 +48,7 @@ Function next(const char* name) noexcept {
 constinit std::atomic<Recorder*> made_recorder{nullptr};
 
 Recorder& make_recorder() noexcept {
+  const NoCancel own;
   static Recorder* const instance = [] {
     set_log_level(LogLevel::kOff);  // the process's stderr is not ours
     auto* made = new Recorder(options_from_environment(), make_hip_device());
@@ -92,6 +94,14 @@ void note_unrecorded(int index) noexcept {
   if (hook_depth == 1 && gives_work(index)) recorder().unrecorded_work(display_name(index));
 }
 
+void note_cancelled(int index) noexcept {
+  if (hook_depth != 1 || !learned.open) return;
+  learned.index = -1;
+  recorder().note_incomplete(
+      display_name(index),
+      "its thread was cancelled during the call: whether it was done is not known");
+}
+
 [[gnu::hot]] Scope::~Scope() {
   --hook_depth;
   if (record) {
@@ -131,26 +141,45 @@ GFXGRAPH_HOOK void abort() noexcept {
   __builtin_unreachable();
 }
 
+namespace {
+
+// The recording ends before a call that replaces the program, if it will.
+template <typename... Args>
+int execute(const char* name, Args... args) noexcept {
+  const auto function = next<int (*)(Args...)>(name);
+  auto call = [&] { return function(args...); };
+  using Call = decltype(call);
+  if (own_process() && recorder().active() && recorder().began()) {
+    const NoCancel own;
+    const auto attempt = [](void* data) { (void)(*static_cast<Call*>(data))(); };
+    if (try_exec(attempt, &call) != Trial::kWouldFail) {
+      recorder().finish(Recorder::Ends::kWithExec);
+    }
+  }
+  return call();
+}
+
+}  // namespace
+
 GFXGRAPH_HOOK int execve(const char* path, char* const argv[], char* const environment[]) noexcept {
-  finish_if_own();
-  return next<int (*)(const char*, char* const*, char* const*)>("execve")(path, argv, environment);
+  return execute("execve", path, argv, environment);
 }
 GFXGRAPH_HOOK int execv(const char* path, char* const argv[]) noexcept {
-  finish_if_own();
-  return next<int (*)(const char*, char* const*)>("execv")(path, argv);
+  return execute("execv", path, argv);
 }
 GFXGRAPH_HOOK int execvp(const char* file, char* const argv[]) noexcept {
-  finish_if_own();
-  return next<int (*)(const char*, char* const*)>("execvp")(file, argv);
+  return execute("execvp", file, argv);
 }
 GFXGRAPH_HOOK int execvpe(const char* file, char* const argv[],
                           char* const environment[]) noexcept {
-  finish_if_own();
-  return next<int (*)(const char*, char* const*, char* const*)>("execvpe")(file, argv, environment);
+  return execute("execvpe", file, argv, environment);
 }
 GFXGRAPH_HOOK int fexecve(int file, char* const argv[], char* const environment[]) noexcept {
-  finish_if_own();
-  return next<int (*)(int, char* const*, char* const*)>("fexecve")(file, argv, environment);
+  return execute("fexecve", file, argv, environment);
+}
+GFXGRAPH_HOOK int execveat(int folder, const char* path, char* const argv[],
+                           char* const environment[], int flags) noexcept {
+  return execute("execveat", folder, path, argv, environment, flags);
 }
 
 namespace {

@@ -14,14 +14,26 @@ hipError_t created(const Scope& scope, hipError_t result, hipStream_t* stream, u
   return result;
 }
 
+// A function of the program runs. It may end its thread (pthread_exit) instead of returning.
+class RunningFunction {
+ public:
+  explicit RunningFunction(HostCall& call) noexcept
+      : run_(recorder().host_runs().host_function_runs(call)) {}
+  ~RunningFunction() { recorder().host_runs().host_function_ran(run_); }
+  RunningFunction(const RunningFunction&) = delete;
+  RunningFunction& operator=(const RunningFunction&) = delete;
+
+ private:
+  const HostRuns::HostRun run_;
+};
+
 // The program's callback, which does not know of the recorder's. Runs on a runtime thread.
 void run_callback(hipStream_t stream, hipError_t status, void* wrapped) {
   HostCall& call = *static_cast<HostCall*>(wrapped);
   const auto function = reinterpret_cast<hipStreamCallback_t>(call.function);
   void* const data = call.data;
-  const HostRuns::HostRun run = recorder().host_runs().host_function_runs(call);
+  const RunningFunction running(call);
   function(stream, status, data);
-  recorder().host_runs().host_function_ran(run);
 }
 
 template <typename Call>
@@ -47,9 +59,8 @@ void run_host_function(void* wrapped) {
   HostCall& call = *static_cast<HostCall*>(wrapped);
   const auto function = reinterpret_cast<hipHostFn_t>(call.function);
   void* const data = call.data;
-  const HostRuns::HostRun run = recorder().host_runs().host_function_runs(call);
+  const RunningFunction running(call);
   function(data);
-  recorder().host_runs().host_function_ran(run);
 }
 
 }  // namespace gfxgraph::recorder

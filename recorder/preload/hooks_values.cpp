@@ -4,6 +4,7 @@
 
 #include "recorder/preload/hooks_internal.h"
 #include "recorder/preload/newer_hip.h"
+#include "recorder/program_memory.h"
 
 using namespace gfxgraph::recorder;
 
@@ -64,7 +65,9 @@ GFXGRAPH_HOOK hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned int co
   if (!scope.record || operations == nullptr) return call();
   const char* const name = display_name(kIndex).data();
   const Handle key = stream_key(stream);
-  const std::vector<BatchMemOp> list(operations, operations + count);
+  const auto read = read_list(operations, count);
+  if (!read) return call();
+  const std::vector<BatchMemOp>& list = *read;
   const auto low = [](const BatchMemOp& one) { return static_cast<uint32_t>(one.value); };
   std::deque<Work> writes;
   for (const BatchMemOp& one : list) {

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "recorder/preload/hooks_internal.h"
+#include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
 
@@ -173,9 +175,9 @@ static_assert(sizeof(BatchNodeParams) == 32 && offsetof(BatchNodeParams, operati
 
 inline bool is_cooperative(const LaunchAttribute* attributes, uint32_t count) {
   for (uint32_t i = 0; attributes != nullptr && i < count; ++i) {
-    if (attributes[i].id == LaunchAttribute::kCooperative && attributes[i].value.cooperative != 0) {
-      return true;
-    }
+    const std::optional<LaunchAttribute> one = read_given(attributes + i);
+    if (!one) return false;
+    if (one->id == LaunchAttribute::kCooperative && one->value.cooperative != 0) return true;
   }
   return false;
 }

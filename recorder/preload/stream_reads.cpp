@@ -40,6 +40,7 @@ std::shared_ptr<StreamReads::Place> StreamReads::take(size_t size_bytes, bool ho
   if (size_bytes > left) return nullptr;
   const size_t capacity = std::min(std::max(std::bit_ceil(size_bytes), kLeastBytes), left);
   auto place = std::make_shared<Place>();
+  place->reset = resets_;
   if (real(kCall_hipHostMalloc, &place->pinned, capacity, 0u) != hipSuccess) return nullptr;
   place->capacity_bytes = capacity;
   bytes_ += capacity;
@@ -73,9 +74,14 @@ bool StreamReads::copy(const Place& place, hipStream_t stream, uint64_t address,
   return real(kCall_hipEventRecord, place.done, stream) == hipSuccess;
 }
 
-hipError_t StreamReads::state(const Place& place) { return real(kCall_hipEventQuery, place.done); }
+hipError_t StreamReads::state(const Place& place) {
+  if (place.reset != resets_) return hipErrorInvalidHandle;
+  return real(kCall_hipEventQuery, place.done);
+}
 
-void StreamReads::give_back(std::shared_ptr<Place> place) { left_.push_back(std::move(place)); }
+void StreamReads::give_back(std::shared_ptr<Place> place) {
+  if (place->reset == resets_) left_.push_back(std::move(place));
+}
 
 void StreamReads::release(Place& place) {
   bytes_ -= place.capacity_bytes;
@@ -89,6 +95,13 @@ void StreamReads::forget() {
   for (const std::shared_ptr<Place>& place : free_) release(*place);
   left_.clear();
   free_.clear();
+}
+
+void StreamReads::lost() {
+  left_.clear();
+  free_.clear();
+  bytes_ = 0;
+  ++resets_;
 }
 
 }  // namespace gfxgraph::recorder

@@ -19,6 +19,7 @@ class StreamReads {
     void* device = nullptr;  // what pinned memory of the program passes through; else nullptr
     size_t capacity_bytes = 0;
     hipEvent_t done = nullptr;
+    uint32_t reset = 0;  // how often the device had been reset
   };
 
   // nullptr: the runtime refuses, or too much is under way. `host_memory`: what is to be read is
@@ -34,6 +35,8 @@ class StreamReads {
   void give_back(std::shared_ptr<Place> place);
   // Before the device is reset.
   void forget();
+  // After it: what is still under way never arrives, and nothing of it exists any more.
+  void lost();
 
  private:
   void release(Place& place);
@@ -41,6 +44,7 @@ class StreamReads {
   std::vector<std::shared_ptr<Place>> free_;
   std::vector<std::shared_ptr<Place>> left_;  // given back, and not known to be done
   size_t bytes_ = 0;                          // of all places
+  uint32_t resets_ = 0;
 };
 
 }  // namespace gfxgraph::recorder

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <thread>
 
+#include "recorder/no_cancel.h"
+
 namespace gfxgraph::recorder {
 
 // The lane's thread is inside for less than a microsecond, unless it has lost its processor; if
@@ -13,6 +15,7 @@ void LaneLock::wait() const noexcept {
     if (turn < kTurns) {
       __builtin_ia32_pause();
     } else {
+      const NoCancel own;
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
   }

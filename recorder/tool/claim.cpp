@@ -159,6 +159,14 @@ std::optional<Report> read_report(const std::string& status_folder, const std::s
   return report;
 }
 
+std::string denied_processes(const std::string& denied_file) {
+  constexpr size_t kMost = 400;
+  std::string text = contents_of(denied_file).substr(0, kMost);
+  while (text.ends_with('\n')) text.pop_back();
+  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, ' ');
+  return text;
+}
+
 std::vector<std::string> unrecorded_processes(const std::string& status_folder,
                                               const std::string& key) {
   std::vector<std::string> texts;

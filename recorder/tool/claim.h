@@ -35,6 +35,9 @@ Result<Claim> claim_recording(const Options& options);
 
 // ---- the tool's side ----------------------------------------------------------------------------
 
+// At the end of what an unrecorded process says of itself: it was recorded, up to its end.
+inline constexpr const char* kBehindTheEnd = ", at exit, behind the end of the recording";
+
 struct ClaimRecord {
   std::string key;
   std::string output;  // empty: the image could not say who it is
@@ -51,6 +54,9 @@ std::vector<ClaimRecord> read_claims(const std::string& status_folder);
 std::optional<Report> read_report(const std::string& status_folder, const std::string& key);
 // The marks of processes that gave work to the GPU and did not record, as texts. Empty without a
 // folder.
+// What processes wrote that may use neither their trace nor the status folder: empty if there is
+// none.
+std::string denied_processes(const std::string& denied_file);
 std::vector<std::string> unrecorded_processes(const std::string& status_folder,
                                               const std::string& key);
 

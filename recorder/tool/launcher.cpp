@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,6 +69,15 @@ class StatusFolder {
     }
     auto folder = std::make_unique<StatusFolder>();
     folder->path = name;
+    // The program may become another user before it uses HIP: it can still write into one file, if
+    // it knows its name, which nobody can list.
+    folder->denied = name + "/denied.XXXXXX";
+    const int file = ::mkstemp(folder->denied.data());
+    if (file >= 0) {
+      (void)::fchmod(file, 0622);
+      ::close(file);
+      (void)::chmod(name.c_str(), 0711);
+    }
     return folder;
   }
   ~StatusFolder() {
@@ -75,6 +85,7 @@ class StatusFolder {
     fs::remove_all(path, error);
   }
   fs::path path;
+  std::string denied;
 };
 
 // Until the process ends: a line while traces are sealed. A short sealing shows none.
@@ -293,6 +304,7 @@ Result<int> launch(const LaunchRequest& request) {
   options.emulated = device == DeviceChoice::kEmulated;
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<StatusFolder> status, StatusFolder::create());
   options.status_folder = status->path.string();
+  options.denied_file = status->denied;
 
   std::vector<std::string> added = options_to_environment(options);
   GFXGRAPH_ASSIGN_OR_RETURN(std::string preloaded,
@@ -329,6 +341,10 @@ Result<int> launch(const LaunchRequest& request) {
                             run(start, request, options.status_folder, environment_with(added)));
   console::detail(fmt::format("the program ended with exit code {}", ended.code));
 
+  if (const std::string denied = denied_processes(options.denied_file); !denied.empty()) {
+    say(fmt::format("not recorded: {}", denied));
+    return ended.code != 0 ? ended.code : kExitDataLost;
+  }
   if (read_claims(options.status_folder).empty() && !read_report(options.status_folder, "")) {
     explain_no_hip(request, program, ended.code, !other_targets.empty());
     return ended.code;

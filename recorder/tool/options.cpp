@@ -59,6 +59,7 @@ Options options_from_environment() {
   Options options;
   options.output = variable("GFXGRAPH_RECORD_OUTPUT");
   options.status_folder = variable("GFXGRAPH_RECORD_STATUS");
+  options.denied_file = variable("GFXGRAPH_RECORD_DENIED");
   options.per_process = variable("GFXGRAPH_RECORD_PER_PROCESS") == "1";
   options.replace = variable("GFXGRAPH_RECORD_REPLACE") == "1";
   const std::string post = variable("GFXGRAPH_RECORD_POST");
@@ -94,6 +95,7 @@ std::vector<std::string> options_to_environment(const Options& options) {
               kContentsWords[static_cast<size_t>(options.contents)],
           "GFXGRAPH_RECORD_OUTPUT=" + options.output,
           "GFXGRAPH_RECORD_STATUS=" + options.status_folder,
+          "GFXGRAPH_RECORD_DENIED=" + options.denied_file,
           std::string("GFXGRAPH_RECORD_PER_PROCESS=") + (options.per_process ? "1" : "0"),
           std::string("GFXGRAPH_RECORD_REPLACE=") + (options.replace ? "1" : "0"),
           std::string("GFXGRAPH_RECORD_POST=") + post,

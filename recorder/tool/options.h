@@ -55,6 +55,8 @@ Result<WhichContents> parse_contents(const std::string& word);
 struct Options {
   std::string output;         // empty: not recording
   std::string status_folder;  // empty: no tool is listening
+  // A file for a process that may use neither of the two any more. Only who is told knows its name.
+  std::string denied_file;
   bool per_process = false;
   bool replace = false;
   PostState post = PostState::kFull;

@@ -298,8 +298,10 @@ Ending explain_last(const std::string& output, const std::string& status_folder,
   }
   bool lost = false;
   for (const std::string& process : unnamed_processes(report, status_folder, "")) {
-    say(fmt::format("not recorded, and not named in the trace: {}; record each process by itself",
-                    process));
+    say(fmt::format("not recorded, and not named in the trace: {}{}", process,
+                    process.ends_with(kBehindTheEnd)
+                        ? "; give it to the device before main() returns"
+                        : "; record each process by itself"));
     lost = true;
   }
   if (lost) return Ending::kLost;

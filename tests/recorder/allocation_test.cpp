@@ -133,7 +133,7 @@ TEST_F(AllocationTest, WhatALaunchMayReadIsLookedAtBeforeIt) {
   int by = 3;
   void* data = registered;
   void* params[] = {&data, &by};
-  work.raw = RawLaunch{kernel, {}, kernarg_from_params(kernel->kernel, params)};
+  work.raw = RawLaunch{kernel, {}, kernarg_of(kernel->kernel, params)};
   recorder_->prepare(work);
   recorder_->commit(std::move(work));
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWhole) << "a kernel may have kept its address";

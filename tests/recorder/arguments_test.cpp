@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tests/recorder/argument_kinds.h"
+#include "tests/recorder/kernarg_of.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -22,7 +23,7 @@ TEST(Arguments, ParamsArePlacedByLayoutAndPaddingIsZero) {
   int32_t high = 6;
   uint32_t lds = 64;
   void* params[] = {&pointer, &n, structure, &x, &low, &high, &lds};
-  const std::vector<uint8_t> kernarg = kernarg_from_params(kernel_of_all_kinds(), params);
+  const std::vector<uint8_t> kernarg = kernarg_of(kernel_of_all_kinds(), params);
   ASSERT_EQ(kernarg.size(), 60u);
   uint64_t word = 0;
   std::memcpy(&word, &kernarg[8], 8);
@@ -31,7 +32,7 @@ TEST(Arguments, ParamsArePlacedByLayoutAndPaddingIsZero) {
   EXPECT_EQ(word, 3u);
   std::memcpy(&word, &kernarg[48], 8);
   EXPECT_EQ(word, 0x600000005u);
-  EXPECT_EQ(kernarg_from_params(kernel_of_all_kinds(), nullptr), std::vector<uint8_t>(60));
+  EXPECT_EQ(kernarg_of(kernel_of_all_kinds(), nullptr), std::vector<uint8_t>(60));
 }
 
 TEST(Arguments, ExtraIsReadKeyByKey) {
@@ -43,12 +44,12 @@ TEST(Arguments, ExtraIsReadKeyByKey) {
   void* usual[] = {pointer_key, buffer.data(), size_key, &size, end_key};
   void* turned[] = {size_key, &size, pointer_key, buffer.data(), end_key};
   void* null_end[] = {pointer_key, buffer.data(), size_key, &size, nullptr};
-  const auto first = kernarg_from_extra(kernel_of_all_kinds(), usual);
+  const auto first = kernarg_of_extra(kernel_of_all_kinds(), usual);
   ASSERT_TRUE(first);
   EXPECT_EQ((*first)[8], 0xee);
   EXPECT_EQ((*first)[12], 0) << "padding is not an argument";
-  EXPECT_EQ(*kernarg_from_extra(kernel_of_all_kinds(), turned), *first);
-  EXPECT_EQ(*kernarg_from_extra(kernel_of_all_kinds(), null_end), *first);
+  EXPECT_EQ(*kernarg_of_extra(kernel_of_all_kinds(), turned), *first);
+  EXPECT_EQ(*kernarg_of_extra(kernel_of_all_kinds(), null_end), *first);
 }
 
 TEST(Arguments, ShortExtraLeavesTheRestZero) {
@@ -56,7 +57,7 @@ TEST(Arguments, ShortExtraLeavesTheRestZero) {
   size_t size = buffer.size();
   void* extra[] = {reinterpret_cast<void*>(1), buffer.data(), reinterpret_cast<void*>(2), &size,
                    reinterpret_cast<void*>(3)};
-  const auto kernarg = kernarg_from_extra(kernel_of_all_kinds(), extra);
+  const auto kernarg = kernarg_of_extra(kernel_of_all_kinds(), extra);
   ASSERT_TRUE(kernarg);
   EXPECT_EQ((*kernarg)[9], 0xee);
   EXPECT_EQ((*kernarg)[10], 0);
@@ -65,10 +66,9 @@ TEST(Arguments, ShortExtraLeavesTheRestZero) {
 
 TEST(Arguments, ExtraWithUnknownKeyOrWithoutEndIsRefused) {
   void* unknown[] = {reinterpret_cast<void*>(9), nullptr, reinterpret_cast<void*>(3)};
-  EXPECT_EQ(kernarg_from_extra(kernel_of_all_kinds(), unknown).error().status,
-            Status::kUnsupported);
+  EXPECT_EQ(kernarg_of_extra(kernel_of_all_kinds(), unknown).error().status, Status::kUnsupported);
   std::vector<void*> endless(64, reinterpret_cast<void*>(1));
-  EXPECT_EQ(kernarg_from_extra(kernel_of_all_kinds(), endless.data()).error().status,
+  EXPECT_EQ(kernarg_of_extra(kernel_of_all_kinds(), endless.data()).error().status,
             Status::kInvalidArgument);
 }
 
@@ -78,7 +78,7 @@ TEST(Arguments, ExtraWithoutMetadataKeepsEverything) {
   size_t size = buffer.size();
   void* extra[] = {reinterpret_cast<void*>(1), buffer.data(), reinterpret_cast<void*>(2), &size,
                    reinterpret_cast<void*>(3)};
-  EXPECT_EQ(*kernarg_from_extra(bare, extra), buffer);
+  EXPECT_EQ(*kernarg_of_extra(bare, extra), buffer);
 }
 
 TEST(Arguments, PlacesAreNamed) {

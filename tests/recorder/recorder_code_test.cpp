@@ -70,7 +70,7 @@ TEST_F(RecorderTest, WhatARefusedLaunchLackedIsSaidByTheNextOne) {
   for (const bool accepted : {false, true, true}) {
     Work work;
     work.call = "hipModuleLaunchKernel";
-    work.raw = RawLaunch{kernel, {}, kernarg_from_params(kernel->kernel, params)};
+    work.raw = RawLaunch{kernel, {}, kernarg_of(kernel->kernel, params)};
     recorder_->prepare(work);
     if (accepted) recorder_->commit(std::move(work));
   }
@@ -115,7 +115,7 @@ TEST_F(RecorderTest, AModulesKernelAndVariable) {
   void* params[] = {&pointers, &plain, &out};
   Work work;
   work.call = "hipModuleLaunchKernel";
-  work.raw = RawLaunch{kernel, {}, kernarg_from_params(kernel->kernel, params)};
+  work.raw = RawLaunch{kernel, {}, kernarg_of(kernel->kernel, params)};
   recorder_->prepare(work);
   recorder_->commit(std::move(work));
   recorder_->code().module_unloading(this);

@@ -47,7 +47,7 @@ class RecorderDevicesTest : public RecorderTest {
     void* address = data_;
     int by = 3;
     void* params[] = {&address, &by};
-    raw.kernarg = kernarg_from_params(raw.kernel->kernel, params);
+    raw.kernarg = kernarg_of(raw.kernel->kernel, params);
     return raw;
   }
 

@@ -13,6 +13,7 @@
 #include "format/reader.h"
 #include "recorder/model/arguments.h"
 #include "recorder/recorder.h"
+#include "tests/recorder/kernarg_of.h"
 #include "tests/recorder/process.h"
 
 namespace gfxgraph::recorder {
@@ -218,7 +219,7 @@ class RecorderHostMemoryTest : public RecorderTest {
     void* seen = reinterpret_cast<void*>(reinterpret_cast<uint64_t>(address) | uint64_t{1} << 47);
     int by = 3;
     void* params[] = {&seen, &by};
-    raw.kernarg = kernarg_from_params(raw.kernel->kernel, params);
+    raw.kernarg = kernarg_of(raw.kernel->kernel, params);
     return raw;
   }
 

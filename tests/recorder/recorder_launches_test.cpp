@@ -53,7 +53,7 @@ class RecorderLaunchesTest : public RecorderTest {
       void* out = a_;
       const bool second = function == handle(3);
       void* params[] = {first, second ? static_cast<void*>(&plain) : &value, &out};
-      raw.kernarg = kernarg_from_params(raw.kernel->kernel, params);
+      raw.kernarg = kernarg_of(raw.kernel->kernel, params);
       work.raw = std::move(raw);
       recorder_->prepare(work);
     }
@@ -285,7 +285,7 @@ TEST_F(RecorderLaunchesTest, CapturedLaunchesCountWhenTheirGraphIsLaunched) {
     ASSERT_NE(raw.kernel, nullptr);
     void* address = a_;
     void* params[] = {&address, &i};
-    raw.kernarg = kernarg_from_params(raw.kernel->kernel, params);
+    raw.kernarg = kernarg_of(raw.kernel->kernel, params);
     work.raw = std::move(raw);
     recorder_->prepare(work);
     recorder_->commit(std::move(work));

@@ -65,7 +65,7 @@ class RecorderSegmentsTest : public RecorderHostMemoryTest {
       Work work;
       RawLaunch raw;
       raw.kernel = entry;
-      raw.kernarg = kernarg_from_params(entry->kernel, params);
+      raw.kernarg = kernarg_of(entry->kernel, params);
       work.raw = raw;
       work.stream = stream;
       work.call = "hipModuleLaunchKernel";
@@ -287,7 +287,7 @@ TEST_F(RecorderSegmentsTest, GraphsAreDescribedInEach) {
     void* address = a_;
     int by = 3;
     void* params[] = {&address, &by};
-    raw.kernarg = kernarg_from_params(raw.kernel->kernel, params);
+    raw.kernarg = kernarg_of(raw.kernel->kernel, params);
     recorder_->graphs().node_added(handle(30), handle(31), nullptr, 0, raw,
                                    "hipGraphAddKernelNode");
     recorder_->graphs().graph_instantiated(handle(32), handle(30));

@@ -43,7 +43,7 @@ class RecorderThreadsTest : public RecorderTest {
     Work work;
     work.call = "hipModuleLaunchKernel";
     work.stream = stream;
-    work.raw = RawLaunch{kernel_, {}, kernarg_from_params(kernel_->kernel, params)};
+    work.raw = RawLaunch{kernel_, {}, kernarg_of(kernel_->kernel, params)};
     recorder_->prepare(work);
     recorder_->commit(std::move(work));
   }

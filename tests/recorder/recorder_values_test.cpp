@@ -204,7 +204,7 @@ TEST_F(RecorderValuesKernelTest, AKernelThatIsGivenTheMemoryMayWriteIt) {
   Work work;
   RawLaunch raw;
   raw.kernel = kernel;
-  raw.kernarg = kernarg_from_params(kernel->kernel, params);
+  raw.kernarg = kernarg_of(kernel->kernel, params);
   work.raw = std::move(raw);
   work.stream = handle(10);
   work.call = "hipModuleLaunchKernel";

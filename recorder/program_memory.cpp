@@ -1,0 +1,116 @@
+#include "recorder/program_memory.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace gfxgraph::recorder {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr size_t kMostAtOnce = size_t{1} << 30;
+
+enum class Copied { kYes, kNo, kForbidden };
+
+// The kernel copies from the program's memory as from any buffer that a process hands it, and says
+// so where a page is missing. As a "write" and not as a "read" of a process: the other direction
+// refuses memory that a driver mapped, such as pinned memory of a GPU.
+Copied copy_by_kernel(std::byte* to, uint64_t address, size_t size_bytes) noexcept {
+  // Not the process: its first thread may have ended, and then it has no memory. And never a
+  // remembered one: a forked child would write to its parent.
+  const pid_t self = gettid();
+  while (size_bytes != 0) {
+    const size_t size = std::min(kMostAtOnce, size_bytes);
+    const iovec from{reinterpret_cast<void*>(address), size};
+    const iovec into{to, size};
+    const ssize_t count = process_vm_writev(self, &from, 1, &into, 1, 0);
+    if (count < 0) return errno == EPERM || errno == ENOSYS ? Copied::kForbidden : Copied::kNo;
+    if (count == 0) return Copied::kNo;
+    to += count;
+    address += static_cast<uint64_t>(count);
+    size_bytes -= static_cast<size_t>(count);
+  }
+  return Copied::kYes;
+}
+
+// Where the process may not use that call (seccomp): through a file in memory.
+bool copy_by_file(std::byte* to, uint64_t address, size_t size_bytes) noexcept {
+  const int file = memfd_create("gfxgraph", MFD_CLOEXEC);
+  if (file < 0) return false;
+  constexpr size_t kMostInFile = size_t{1} << 20;
+  bool done = true;
+  while (done && size_bytes != 0) {
+    const size_t size = std::min(kMostInFile, size_bytes);
+    const ssize_t count = pwrite(file, reinterpret_cast<const void*>(address), size, 0);
+    done = count > 0 && pread(file, to, static_cast<size_t>(count), 0) == count;
+    if (!done) break;
+    to += count;
+    address += static_cast<uint64_t>(count);
+    size_bytes -= static_cast<size_t>(count);
+  }
+  (void)close(file);
+  return done;
+}
+
+StackInUse whole_stack() noexcept {
+  StackInUse stack;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return stack;
+  void* begin = nullptr;
+  size_t size = 0;
+  if (pthread_attr_getstack(&attributes, &begin, &size) == 0) {
+    stack.begin = reinterpret_cast<uintptr_t>(begin);
+    stack.end = stack.begin + size;
+  }
+  (void)pthread_attr_destroy(&attributes);
+  return stack;
+}
+
+}  // namespace
+
+bool read_program(uint64_t address, std::span<std::byte> to) noexcept {
+  if (to.empty()) return true;
+  const int error = errno;  // the program's
+  const Copied copied = copy_by_kernel(to.data(), address, to.size());
+  const bool done = copied == Copied::kYes ||
+                    (copied == Copied::kForbidden && copy_by_file(to.data(), address, to.size()));
+  errno = error;
+  return done;
+}
+
+[[gnu::hot]] StackInUse own_stack() noexcept {
+  static thread_local bool known = false;
+  static thread_local StackInUse whole;
+  if (!known) [[unlikely]] {
+    const int error = errno;
+    whole = whole_stack();
+    errno = error;
+    known = true;
+  }
+  const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  if (frame < whole.begin || frame >= whole.end) return {};
+  return {frame, whole.end};
+}
+
+std::optional<std::string> read_text(const char* text, size_t most) {
+  std::string result;
+  char piece[256];
+  for (uint64_t address = reinterpret_cast<uint64_t>(text); result.size() < most;) {
+    // Not across pages: the next one may be missing.
+    const size_t size = std::min<uint64_t>(
+        {sizeof(piece), kPageBytes - address % kPageBytes, most - result.size()});
+    if (!read_program(address, std::as_writable_bytes(std::span(piece, size)))) return std::nullopt;
+    const size_t length = strnlen(piece, size);
+    result.append(piece, length);
+    if (length < size) break;
+    address += size;
+  }
+  return result;
+}
+
+}  // namespace gfxgraph::recorder

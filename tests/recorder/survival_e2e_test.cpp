@@ -1,0 +1,111 @@
+// What a program may do without dying, hanging or changing because it is recorded.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "format/reader.h"
+#include "tests/recorder/recorded_program.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class SurvivalTest : public RecordedProgramTest {
+ protected:
+  // The program ends as without the recorder; returns its trace.
+  std::shared_ptr<const format::Trace> survives(const std::string& mode) {
+    const ProcessResult result = record("timeout 120 " + program(mode));
+    EXPECT_EQ(result.code, 0) << mode << ": " << result.err;
+    if (mode != "exit_beside_threads") EXPECT_EQ(result.out, "1\n") << mode;
+    EXPECT_THAT(result.err, Not(HasSubstr("not recorded"))) << mode;
+    auto trace = open();
+    EXPECT_TRUE(trace) << mode;
+    EXPECT_TRUE(trace && trace->sealed()) << mode;
+    return trace;
+  }
+  static std::string program(const std::string& mode) {
+    return std::string(PROGRAMS) + "/program_survives " + mode;
+  }
+};
+
+TEST_F(SurvivalTest, ThreadsThatAreCancelled) { (void)survives("cancel"); }
+
+TEST_F(SurvivalTest, MainThatLeavesItsThreadsBehind) {
+  const auto trace = survives("leave_main");
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(1));
+}
+
+TEST_F(SurvivalTest, ThreadsThatGoOnAtExit) {
+  for (int i = 0; i < 3; ++i) {
+    const auto trace = survives("exit_beside_threads");
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+  }
+}
+
+TEST_F(SurvivalTest, MemoryThatCannotBeRead) {
+  for (const char* mode : {"unmap", "protect", "bad_pointers"}) {
+    const auto trace = survives(mode);
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete()) << mode;
+  }
+  const ProcessResult result = record(program("protect"), "--checkpoints");
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
+TEST_F(SurvivalTest, DeviceResets) {
+  const auto trace = survives("reset");
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(4));
+}
+
+TEST_F(SurvivalTest, TexturesThatEndBeforeOrAfterTheirArrays) {
+  for (const char* mode : {"texture_first", "array_first"}) {
+    const auto trace = survives(mode);
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete()) << mode;
+  }
+}
+
+TEST_F(SurvivalTest, MemoryThatIsFreedByAPointerIntoIt) {
+  const auto trace = survives("free_inside");
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::AllocationEnd>(*trace),
+              Contains(Field(&format::AllocationEnd::freed, true)));
+}
+
+TEST_F(SurvivalTest, ExecsThatFail) {
+  const auto trace = survives("failing_execs " + folder_.path().string());
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(10));
+}
+
+TEST_F(SurvivalTest, HostFunctionsThatWriteNothing) {
+  const auto trace = survives("staged");
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(trace->findings(),
+              Not(Contains(Field(&format::Finding::detail, HasSubstr("concurrently")))));
+}
+
+TEST_F(SurvivalTest, AProgramThatIsAnotherUserBeforeItsFirstCallIsNamed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+  const ProcessResult result = record(program("another_user"));
+  EXPECT_EQ(result.code, 3);
+  EXPECT_EQ(result.out, "1\n");
+  EXPECT_THAT(result.err, HasSubstr("did it change its user"));
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder
