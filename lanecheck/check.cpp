@@ -25,6 +25,7 @@
 #include "lanecheck/kernel_fault.h"
 #include "lanecheck/launch_frame.h"
 #include "lanecheck/loaded_code.h"
+#include "lanecheck/ordered_ends.h"
 #include "lanecheck/race_check.h"
 #include "lanecheck/race_events.h"
 #include "lanecheck/replay_memory.h"
@@ -68,7 +69,8 @@ class TraceCheck {
                   race_.get(), init_.get()),
         provenance_(budget_, analysis == nullptr ? nullptr : analysis->words(),
                     analysis == nullptr ? nullptr : analysis->order()),
-        events_(trace, memory_, images_, budget_, report_.notes) {
+        events_(trace, memory_, images_, budget_, report_.notes),
+        ends_(trace) {
     report_.tools = options.selection.tools;
     sites_.set_budget(budget_);
     sites_.set_filter([this](uint32_t kernel, const LaneEvent& event) {
@@ -91,7 +93,9 @@ class TraceCheck {
       launches_before_ = report_.launches;
       Result<void> done = within_budget();
       if (done) {
-        done = std::visit([this](const auto& action) { return apply(action); }, events[at].action);
+        done = ends_.visit(at, [this](const format::Event& event) {
+          return std::visit([this](const auto& action) { return apply(action); }, event.action);
+        });
       }
       if (budget_.exhausted()) {
         stop(at);
@@ -557,6 +561,7 @@ class TraceCheck {
   BudgetObserver observer_;
   BudgetProvenance provenance_;
   MemoryEvents events_;
+  OrderedEnds ends_;
   std::unique_ptr<emulator::Engine> engine_;
   std::vector<LoadedCode> code_;
   LaunchFrame frame_;

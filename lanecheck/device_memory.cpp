@@ -45,10 +45,13 @@ DeviceMemory::DeviceMemory(const std::vector<format::Event>& events, Budget& bud
   // Recorded addresses have priority: the check's own go above those that are in its range.
   for (const format::Event& event : events) {
     const auto* const begin = std::get_if<format::AllocationBegin>(&event.action);
-    if (begin == nullptr || begin->recorded_address >= 4 * kFirstOwnAddress) continue;
-    const std::optional<uint64_t> end = checked_add(begin->recorded_address, begin->size_bytes);
-    if (end && *end + kOwnGapBytes > next_own_ && *end < 2 * kFirstOwnAddress) {
-      next_own_ = (*end + 2 * kOwnGapBytes) / kOwnGapBytes * kOwnGapBytes;
+    if (begin == nullptr) continue;
+    for (const uint64_t address : {begin->recorded_address, begin->host_address}) {
+      if (address >= 4 * kFirstOwnAddress) continue;
+      const std::optional<uint64_t> end = checked_add(address, begin->size_bytes);
+      if (end && *end + kOwnGapBytes > next_own_ && *end < 2 * kFirstOwnAddress) {
+        next_own_ = (*end + 2 * kOwnGapBytes) / kOwnGapBytes * kOwnGapBytes;
+      }
     }
   }
 }
@@ -73,7 +76,24 @@ Result<void> DeviceMemory::begin(const format::AllocationBegin& allocation) {
   Result<void> inserted = insert(std::move(buffer));
   if (!inserted) return with_context(std::move(inserted).error(), buffer_name(allocation));
   addresses_[allocation.id] = allocation.recorded_address;
+  add_alias(allocation);
   return {};
+}
+
+// Kernels reach registered memory by the host's address, too, and hold it in their data. If
+// something else is there, they do not.
+void DeviceMemory::add_alias(const format::AllocationBegin& allocation) {
+  const uint64_t address = allocation.host_address;
+  if (address == 0 || address == allocation.recorded_address || allocation.array) return;
+  const Buffer& buffer = by_address_.at(allocation.recorded_address);
+  emulator::Region region;
+  region.address = address;
+  region.requested_bytes = region.mapped_bytes = buffer.size;
+  region.host = buffer.host();
+  region.kind = buffer.kind;
+  region.tag = buffer.id;
+  region.name = buffer.name;
+  if (map_.add(std::move(region))) aliases_[allocation.id] = address;
 }
 
 Result<void> DeviceMemory::begin_global(const format::AllocationBegin& allocation) {
@@ -110,6 +130,10 @@ bool DeviceMemory::is_read_only(uint64_t address, uint64_t size) const {
 
 void DeviceMemory::end(format::AllocationId id, bool freed) {
   if (inside_.erase(id) != 0) return;
+  if (const auto alias = aliases_.find(id); alias != aliases_.end()) {
+    (void)map_.remove(alias->second);
+    aliases_.erase(alias);
+  }
   const auto found = addresses_.find(id);
   if (found == addresses_.end()) return;
   const auto buffer = by_address_.find(found->second);
@@ -394,6 +418,14 @@ std::optional<NearestBuffer> DeviceMemory::nearest(uint64_t address) const {
     if (at->second.id != 0) break;
   }
   for (const auto& [id, buffer] : inside_) consider(buffer);
+  for (const auto& [id, alias] : aliases_) {
+    Buffer buffer = *find(id);
+    buffer.address = alias;
+    const uint64_t distance = address < alias                 ? alias - address
+                              : address - alias < buffer.size ? 0
+                                                              : address - alias - buffer.size;
+    if (distance < best_distance) return describe(buffer, address);
+  }
   if (best == nullptr) return std::nullopt;
   return describe(*best, address);
 }

@@ -108,6 +108,7 @@ class DeviceMemory {
   Result<void> publish(const Buffer& buffer);
   bool unpublish(const Buffer& buffer);
   void shrink_slack_before(uint64_t address);
+  void add_alias(const format::AllocationBegin& allocation);
   NearestBuffer describe(const Buffer& buffer, uint64_t address) const;
 
   Budget& budget_;
@@ -115,6 +116,7 @@ class DeviceMemory {
   std::map<uint64_t, Buffer> by_address_;  // except those within others
   std::unordered_map<format::AllocationId, Buffer, SeededHash> inside_;
   std::unordered_map<format::AllocationId, uint64_t, SeededHash> addresses_;  // of live allocations
+  std::unordered_map<format::AllocationId, uint64_t, SeededHash> aliases_;  // the host's addresses
   FreedRanges freed_;
   uint64_t next_own_ = 0;
   std::shared_ptr<DeviceBytes> heap_;

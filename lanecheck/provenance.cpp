@@ -97,6 +97,10 @@ void Provenance::apply(const format::AllocationBegin& action) {
   ranges_[action.id] = {action.recorded_address, action.size_bytes};
   live_[action.recorded_address] = {action.id, std::max(action.size_bytes, action.mapped_bytes),
                                     action.kind == format::AllocationKind::kModuleGlobal};
+  if (action.host_address != 0 && action.host_address != action.recorded_address && !action.array) {
+    aliases_[action.id] = action.host_address;
+    live_[action.host_address] = {action.id, action.size_bytes, false};
+  }
   add_content(action.initial, format::WordPart::kInitial, action.recorded_address);
 }
 
@@ -107,6 +111,10 @@ void Provenance::apply(const format::AllocationEnd& action) {
   add_final(action.post, format::WordPart::kFinal, address);
   memory_.clear(address, live->second.bytes);
   live_.erase(live);
+  if (const auto alias = aliases_.find(action.id); alias != aliases_.end()) {
+    live_.erase(alias->second);
+    aliases_.erase(alias);
+  }
   not_recorded_ = {};
 }
 

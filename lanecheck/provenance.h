@@ -186,7 +186,8 @@ class Provenance {
   std::vector<Word> words_ = std::vector<Word>(1);
   std::vector<Final> finals_;
   std::map<uint64_t, Allocation> live_;
-  std::unordered_map<format::AllocationId, Range> ranges_;  // of all allocations so far
+  std::unordered_map<format::AllocationId, uint64_t> aliases_;  // second addresses in live_
+  std::unordered_map<format::AllocationId, Range> ranges_;      // of all allocations so far
   // Pairs of words whose values were compared or subtracted; true: as whole addresses.
   std::map<std::pair<uint32_t, uint32_t>, bool> related_;
   std::set<uint64_t> untraced_;  // pcs

@@ -16,7 +16,8 @@ TraceRun::TraceRun(const format::Trace& trace, const BudgetLimits& limits)
       budget_(limits),
       memory_(trace.events(), budget_),
       images_(trace, memory_),
-      events_(trace, memory_, images_, budget_, notes_) {}
+      events_(trace, memory_, images_, budget_, notes_),
+      ends_(trace) {}
 
 Result<std::unique_ptr<TraceRun>> TraceRun::create(const format::Trace& trace,
                                                    const BudgetLimits& limits) {

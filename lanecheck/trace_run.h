@@ -18,6 +18,7 @@
 #include "lanecheck/images.h"
 #include "lanecheck/launch_frame.h"
 #include "lanecheck/loaded_code.h"
+#include "lanecheck/ordered_ends.h"
 #include "lanecheck/replay_memory.h"
 
 namespace gfxgraph::lanecheck {
@@ -49,6 +50,8 @@ class TraceRun {
   uint64_t different() const;
   std::string first_different() const;
   const std::vector<std::string>& notes() const { return notes_; }
+  // The order in which events must be applied.
+  const OrderedEnds& ends() const { return ends_; }
   // Index = code object id - 1.
   const std::vector<LoadedCode>& code() const { return code_; }
 
@@ -72,6 +75,7 @@ class TraceRun {
   Images images_;
   std::vector<std::string> notes_;
   MemoryEvents events_;
+  OrderedEnds ends_;
   BudgetOnly observer_{budget_};
   std::unique_ptr<emulator::Engine> engine_;
   std::vector<LoadedCode> code_;

@@ -161,6 +161,7 @@ Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& aren
   launch.grid = {recorded.grid[0], recorded.grid[1], recorded.grid[2]};
   launch.block = {recorded.block[0], recorded.block[1], recorded.block[2]};
   launch.lds_bytes = recorded.dynamic_lds_bytes;
+  GFXGRAPH_TRY(check_sizes(static_cast<uint32_t>(operations_.size() - 1), nullptr));
 
   launch.kernarg = arena_.data() + arena_offset;
   launch.kernarg_bytes = recorded.kernarg_bytes;

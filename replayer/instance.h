@@ -218,6 +218,8 @@ class Instance {
   // kInvalidArgument: the operation would leave its buffers; kUnsupported: such a place cannot be
   // set; the message has the reason.
   Result<bool> set_place(const PlaceTarget& target, const PlaceValue& value);
+  // Whether a device can run the launch, as a whole; with `grid` instead of its own.
+  Result<void> check_sizes(uint32_t operation, const hip::Dim3* grid) const;
   // Fast path for a number of four or eight bytes in a launch's arguments, the most frequent
   // change. nullopt: set_place() decides.
   std::optional<bool> set_number(const PlaceTarget& target, const PlaceValue& value) noexcept {

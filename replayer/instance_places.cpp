@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -14,6 +15,8 @@ namespace gfxgraph::replayer {
 namespace {
 
 using ranges::PlaceKind;
+
+constexpr uint64_t kMostInGroup = 1024;  // work items; of every AMD GPU
 
 tl::unexpected<Error> cannot_set(const std::string& operation, PlaceKind kind) {
   return fail(Status::kUnsupported,
@@ -185,6 +188,34 @@ Result<bool> Instance::set_place(const PlaceTarget& target, const PlaceValue& va
     return done;
   }
   return with_context(std::move(done).error(), program_->describe(target.operation));
+}
+
+// HIP 5.2.3 checks the sizes of a launch, but not those of a graph's node: it cuts them off.
+Result<void> Instance::check_sizes(uint32_t operation, const hip::Dim3* grid) const {
+  const PreparedLaunch& launch = launches_[operations_[operation].index];
+  const hip::Dim3& size = grid == nullptr ? launch.grid : *grid;
+  const std::array<uint64_t, 3> groups = {size.x, size.y, size.z};
+  const std::array<uint64_t, 3> items = {launch.block.x, launch.block.y, launch.block.z};
+  const auto& remainder = program_->operations()[operation].launch->grid_remainder;
+  uint64_t in_group = 1;
+  for (size_t i = 0; i < 3; ++i) {
+    if (groups[i] == 0 || items[i] == 0)
+      return fail(Status::kInvalidArgument, program_->describe(operation) + ": an empty grid");
+    const uint64_t last = remainder[i] == 0 ? items[i] : remainder[i];
+    if ((groups[i] - 1) * items[i] + last > UINT32_MAX) {
+      return fail(Status::kInvalidArgument,
+                  fmt::format("{}: {} workgroups of {} work items in one dimension: no device runs "
+                              "2^32 or more",
+                              program_->describe(operation), groups[i], items[i]));
+    }
+    in_group = items[i] > kMostInGroup ? kMostInGroup + 1 : in_group * items[i];
+    if (in_group <= kMostInGroup) continue;
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("{}: workgroups of {} x {} x {} work items: a device runs {}",
+                    program_->describe(operation), items[0], items[1], items[2], kMostInGroup));
+  }
+  return {};
 }
 
 Result<bool> Instance::set_launch(PreparedLaunch& launch, const PlaceTarget& target,

@@ -94,7 +94,8 @@ Result<void> PacketWriter::launch(Packet& packet, std::byte* kernarg, uint32_t i
   std::array<uint64_t, 3> items = {uint64_t{launch.grid.x} * block[0],
                                    uint64_t{launch.grid.y} * block[1],
                                    uint64_t{launch.grid.z} * block[2]};
-  if (const SpecialLaunch* const special = instance_.special(launch); special != nullptr)
+  if (const SpecialLaunch* const special = instance_.special(launch);
+      special != nullptr && special->partial)
     items = {special->work_items.x, special->work_items.y, special->work_items.z};
   const uint64_t group_bytes = uint64_t{kernel.code.group_bytes} + launch.lds_bytes;
   HiddenFacts facts;

@@ -228,8 +228,7 @@ Result<void> Step::set_grid(uint32_t launch_index, const hip::Dim3& grid) {
                                                launch_index, program.launch_count(), first));
   }
   const uint32_t operation = program.launch_operation(launch_index);
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0)
-    return fail(Status::kInvalidArgument, program.describe(operation) + ": an empty grid");
+  GFXGRAPH_TRY(instance_->check_sizes(operation, &grid));
   GFXGRAPH_TRY(set_place({operation, ranges::PlaceKind::kGridX, 0, 4}, {0, grid.x}));
   GFXGRAPH_TRY(set_place({operation, ranges::PlaceKind::kGridY, 0, 4}, {0, grid.y}));
   return set_place({operation, ranges::PlaceKind::kGridZ, 0, 4}, {0, grid.z});
@@ -245,6 +244,8 @@ Result<void> Step::set_place(const PlaceTarget& target, const PlaceValue& value)
   if (target.kind == ranges::PlaceKind::kArgument) [[likely]] {
     arguments_changed(target.operation);
   } else {
+    if (instance_->operation(target.operation).kind == OperationKind::kLaunch)
+      resized_.insert(target.operation);
     operation_changed(target.operation);
   }
   return {};
@@ -321,6 +322,10 @@ void Step::arguments_changed(uint32_t operation) {
 }
 
 Result<void> Step::commit() {
+  // Not when they are set, because a caller sets them one by one.
+  for (const uint32_t operation : resized_)
+    GFXGRAPH_TRY(instance_->check_sizes(operation, nullptr));
+  resized_.clear();
   instance_->follow_moves(executor_.get());
   return executor_->apply_changes();
 }

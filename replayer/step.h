@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -133,6 +134,7 @@ class Step : public SessionStep {
   std::map<uint32_t, std::unique_ptr<InputRing>> rings_;  // by operation
   LoadTimes load_times_;
   std::optional<OriginMap> origins_;  // of what differed so far
+  std::set<uint32_t> resized_;        // launches whose new sizes commit() has not accepted yet
 };
 
 }  // namespace gfxgraph::replayer

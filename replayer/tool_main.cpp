@@ -379,6 +379,7 @@ Result<int> replay_trace(const Arguments& arguments) {
         program->allocations().size(), static_cast<uint32_t>(program->operations().size()));
     if (facts.schedule->operation)
       facts.schedule->cause = cause_of(*program, *facts.schedule->operation);
+    if (facts.schedule->cause == nullptr) facts.schedule->operation.reset();
   }
   watchdog.enter("reporting");
   progress.clear();

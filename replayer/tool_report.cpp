@@ -72,15 +72,14 @@ std::string schedule_text(const ReplayFacts& facts) {
   const ScheduleReport& schedule = *facts.schedule;
   if (!schedule.failure.empty())
     return format_printable("other schedules: not compared ({})\n", schedule.failure);
-  const std::string runs = format_printable(
-      "runs one operation after another with 1 and {} threads of "
-      "the agent",
-      schedule.threads);
+  const std::string runs =
+      format_printable("{} one operation after another with 1 and {} threads of the agent",
+                       counted(schedule.runs, "run"), schedule.threads);
   if (schedule.varying.empty() && schedule.varying_copies == 0) {
     return format_printable(
         "other schedules: {} leave the same bytes: the difference does not come from the order of "
-        "workgroups; it may come from operations that the program left unordered, which ran "
-        "concurrently\n",
+        "workgroups, or seldom; it may come from operations that the program left unordered, which "
+        "ran concurrently\n",
         runs);
   }
   std::string ids;
@@ -91,12 +90,13 @@ std::string schedule_text(const ReplayFacts& facts) {
                                       runs, counted(schedule.varying.size(), "buffer"), ids,
                                       counted(schedule.varying_copies, "copy"));
   if (schedule.operation) {
-    text += format_printable(", first after {}: the order of its workgroups shows: {}",
+    text += format_printable(", first seen after {}: the order of its workgroups shows: {}",
                              facts.replay->instance().program().describe(*schedule.operation),
                              schedule.cause);
   }
   text += schedule.explains ? "; nothing else differs\n"
-                            : "; other buffers or copies differ as well: the replay is wrong\n";
+                            : "; other buffers or copies differ from the recording and were the "
+                              "same in these runs: the replay is wrong, or they vary seldom\n";
   return text;
 }
 
@@ -237,6 +237,7 @@ void add_schedule(ordered_json& json, const ReplayFacts& facts) {
   }
   json["nondeterminism"] = {{"checked", true},
                             {"threads", {1, schedule.threads}},
+                            {"runs", schedule.runs},
                             {"varying_buffers", schedule.varying},
                             {"varying_copies", schedule.varying_copies},
                             {"explains_difference", schedule.explains}};

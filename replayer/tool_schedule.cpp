@@ -26,6 +26,9 @@ namespace {
 
 constexpr uint32_t kLeastThreads = 4;
 constexpr uint32_t kRuns = 3;
+// What varies rarely does not vary in a few runs: more are made in this time, up to so many.
+constexpr uint32_t kMostRuns = 48;
+constexpr std::chrono::seconds kRareTime(15);
 constexpr const char* kLongSlice = "4000";
 constexpr std::chrono::seconds kSearchTime(60);
 // Limit for a reply of a probe (run count, hash count, hashes).
@@ -76,7 +79,8 @@ void answer(int socket, const Result<Fingerprints>& fingerprints) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       ::setenv("GFXGRAPH_THREADS", std::to_string(request.threads).c_str(), 1);
       // Data races between waves of one workgroup show with long slices (docs/software-agent.md).
-      if (request.threads > 1) ::setenv("GFXGRAPH_TIME_SLICE", kLongSlice, 1);
+      if (request.threads > 1 && request.long_slices)
+        ::setenv("GFXGRAPH_TIME_SLICE", kLongSlice, 1);
       try {
         answer(socket, probe(request));
       } catch (const std::exception&) {
@@ -105,24 +109,39 @@ Differences differing(const Fingerprints& runs) {
   return places;
 }
 
-Result<Differences> vary(const Probe& probe, uint32_t threads, uint32_t operations) {
+Result<Fingerprints> run_both(const Probe& probe, uint32_t threads, uint32_t more,
+                              uint32_t operations) {
   GFXGRAPH_ASSIGN_OR_RETURN(Fingerprints runs, probe({1, 1, operations}));
-  GFXGRAPH_ASSIGN_OR_RETURN(Fingerprints others, probe({threads, kRuns, operations}));
+  GFXGRAPH_ASSIGN_OR_RETURN(Fingerprints others, probe({threads, more, operations}));
   runs.insert(runs.end(), others.begin(), others.end());
-  return differing(runs);
+  return runs;
 }
 
-// The first operation after which the bytes vary; they vary after all later ones, too.
-std::optional<uint32_t> first_varying(const Probe& probe, uint32_t threads, uint32_t operations) {
+// Whether each buffer and copy that differs from the recording is among them. Buffers come first
+// in a fingerprint, by id; copies follow in the order of the report.
+bool explained(const Differences& found, const VerifyReport& report, size_t allocations) {
+  for (const BufferResult& buffer : report.buffers)
+    if (buffer.comparison == Comparison::kDifferent && !found.contains(buffer.allocation - 1))
+      return false;
+  for (size_t i = 0; i < report.copies.size(); ++i)
+    if (report.copies[i].comparison == Comparison::kDifferent && !found.contains(allocations + i))
+      return false;
+  return !found.empty();
+}
+
+// The first operation after which the bytes vary; they vary after all later ones, too. `runs`: what
+// it took to see that all of them vary.
+std::optional<uint32_t> first_varying(const Probe& probe, uint32_t threads, uint32_t runs,
+                                      uint32_t operations) {
   const auto start = std::chrono::steady_clock::now();
   uint32_t low = 0;
   uint32_t high = operations - 1;
   while (low < high) {
     if (std::chrono::steady_clock::now() - start > kSearchTime) return std::nullopt;
     const uint32_t middle = low + (high - low) / 2;
-    const Result<Differences> found = vary(probe, threads, middle + 1);
+    const Result<Fingerprints> found = run_both(probe, threads, runs, middle + 1);
     if (!found) return std::nullopt;
-    if (found->empty()) {
+    if (differing(*found).empty()) {
       low = middle + 1;
     } else {
       high = middle;
@@ -175,30 +194,33 @@ ScheduleReport compare_schedules(const Probe& probe, const VerifyReport& report,
                                  uint32_t operations) {
   ScheduleReport schedule;
   schedule.threads = std::max(kLeastThreads, std::thread::hardware_concurrency());
-  const Result<Differences> found = vary(probe, schedule.threads, operations);
-  if (!found) {
-    schedule.failure = found.error().message;
+  Result<Fingerprints> runs = run_both(probe, schedule.threads, kRuns, operations);
+  const auto start = std::chrono::steady_clock::now();
+  while (runs && runs->size() < kMostRuns && !explained(differing(*runs), report, allocations) &&
+         std::chrono::steady_clock::now() - start < kRareTime) {
+    // In turn with other numbers of threads and other slices: they show other orders.
+    const uint32_t turn = static_cast<uint32_t>(runs->size()) / kRuns;
+    Result<Fingerprints> more =
+        probe({schedule.threads - turn % 2, kRuns, operations, turn % 4 < 2});
+    if (!more) break;
+    runs->insert(runs->end(), more->begin(), more->end());
+  }
+  if (!runs) {
+    schedule.failure = runs.error().message;
     return schedule;
   }
-  // Buffers come first in a fingerprint, by id; copies follow in the order of the report.
-  for (const size_t place : *found) {
+  schedule.runs = static_cast<uint32_t>(runs->size());
+  const Differences found = differing(*runs);
+  for (const size_t place : found) {
     if (place < allocations) {
       schedule.varying.push_back(static_cast<format::AllocationId>(place + 1));
     } else {
       ++schedule.varying_copies;
     }
   }
-  schedule.explains = !found->empty();
-  for (const BufferResult& buffer : report.buffers) {
-    if (buffer.comparison == Comparison::kDifferent && !found->contains(buffer.allocation - 1))
-      schedule.explains = false;
-  }
-  for (size_t i = 0; i < report.copies.size(); ++i) {
-    if (report.copies[i].comparison == Comparison::kDifferent && !found->contains(allocations + i))
-      schedule.explains = false;
-  }
-  if (!found->empty() && operations != 0)
-    schedule.operation = first_varying(probe, schedule.threads, operations);
+  schedule.explains = explained(found, report, allocations);
+  if (!found.empty() && operations != 0)
+    schedule.operation = first_varying(probe, schedule.threads, schedule.runs - 1, operations);
   return schedule;
 }
 
@@ -217,9 +239,11 @@ const char* cause_name(uint32_t kernel_code) noexcept {
 const char* cause_of(const Program& program, uint32_t operation) {
   constexpr const char* kUnknown = "atomics or a data race";
   const Operation& found = program.operations()[operation];
+  // Copies and memsets leave what they find: the search ends at one if what varies does so rarely.
+  if (found.kind != OperationKind::kLaunch) return nullptr;
   const auto kernel_code =
       reinterpret_cast<KernelCodeFunction>(dlsym(RTLD_DEFAULT, kKernelCodeFunction));
-  if (found.launch == nullptr || kernel_code == nullptr) return kUnknown;
+  if (kernel_code == nullptr) return kUnknown;
   const format::Trace& trace = program.trace();
   const format::Kernel& kernel = trace.kernels()[found.launch->kernel - 1];
   const auto elf = trace.blob(trace.code_objects()[kernel.code_object - 1].elf);

@@ -25,6 +25,7 @@ struct ProbeRequest {
   uint32_t threads = 1;
   uint32_t runs = 2;
   uint32_t operations = UINT32_MAX;
+  bool long_slices = true;  // of waves, if there are several threads
 };
 using Fingerprints = std::vector<std::vector<format::BlobId>>;
 using Probe = std::function<Result<Fingerprints>(const ProbeRequest&)>;
@@ -50,13 +51,14 @@ class ProbeServer {
 struct ScheduleReport {
   std::string failure;   // why it is not known; the rest is empty then
   uint32_t threads = 0;  // compared with 1
+  uint32_t runs = 0;     // that were compared
   std::vector<format::AllocationId> varying;
   size_t varying_copies = 0;
   // Whether every buffer and copy that differs from the recording is among them.
   bool explains = false;
   // The first operation seen to leave other bytes; none where the search was cut short.
   std::optional<uint32_t> operation;
-  const char* cause = nullptr;  // with `operation`: cause_name()
+  const char* cause = nullptr;  // with `operation`: cause_of()
 };
 
 // What can make a kernel leave other bytes in another order of its workgroups, by what its code has
@@ -64,7 +66,7 @@ struct ScheduleReport {
 // a data race" where the code does not tell.
 const char* cause_name(uint32_t kernel_code) noexcept;
 // The same of an operation of a program. The software agent tells what code has: without it the
-// last of these names.
+// last of these names. Null: it is no launch, and depends on no order.
 const char* cause_of(const Program& program, uint32_t operation);
 
 // `report` is of a run that differs, of a program with so many allocation ids and operations. Takes

@@ -73,9 +73,11 @@ struct VerifyReport {
   // Buffers and copies with results of memory that nobody had written.
   size_t uninitialised() const;
   size_t not_compared() const { return uncompared + copies_uncompared; }
+  // The program has no memory, and received nothing: nothing can differ.
+  bool empty() const { return buffers.empty() && copies.empty() && gone == 0; }
   // Everything that the recorded program left or received was compared and is identical.
   bool identical_throughout() const {
-    return !differs() && not_compared() == 0 && identical + copies_identical != 0;
+    return !differs() && not_compared() == 0 && (identical + copies_identical != 0 || empty());
   }
 };
 

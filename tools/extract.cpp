@@ -93,7 +93,8 @@ class Extraction {
   // ---- everything before ----
 
   Result<void> execute_before() {
-    for (uint64_t i = 0; i < part_.first_event; ++i) GFXGRAPH_TRY(execute(event(i)));
+    for (uint64_t i = 0; i < part_.first_event; ++i)
+      GFXGRAPH_TRY(run_->ends().visit(i, [this](const auto& one) { return execute(one); }));
     if (!part_.node) return {};
     const auto& launch = std::get<format::GraphLaunch>(event(part_.first_event).action);
     const std::vector<format::GraphNode>& nodes = trace_.graphs()[launch.graph - 1].nodes;
@@ -385,7 +386,6 @@ class Extraction {
       return {};
     }
     for (uint64_t i = part_.first_event; i < part_.end_event; ++i) {
-      format::Action action = event(i).action;
       std::optional<Lacking> lost;
       for_each_action(trace_, event(i), [&](const auto& one) {
         if (!lost) lost = lacking(one);
@@ -396,14 +396,20 @@ class Extraction {
                                 "at event {}",
                                 part_.text, lost->what, lost->allocation, i));
       }
-      if (auto* end = std::get_if<format::AllocationEnd>(&action); end && copy_->has(end->id)) {
-        GFXGRAPH_ASSIGN_OR_RETURN(end->post, end_content(live_[end->id].begin));
-      }
-      GFXGRAPH_TRY(execute(event(i)));
-      GFXGRAPH_TRY(copy_->add(event(i), std::move(action)));
+      GFXGRAPH_TRY(
+          run_->ends().visit(i, [this](const format::Event& one) { return copy_event(one); }));
     }
     report_.launches = run_->launches() - report_.executed;
     return {};
+  }
+
+  Result<void> copy_event(const format::Event& one) {
+    format::Action action = one.action;
+    if (auto* end = std::get_if<format::AllocationEnd>(&action); end && copy_->has(end->id)) {
+      GFXGRAPH_ASSIGN_OR_RETURN(end->post, end_content(live_[end->id].begin));
+    }
+    GFXGRAPH_TRY(execute(one));
+    return copy_->add(one, std::move(action));
   }
 
   Result<format::Content> end_content(const format::AllocationBegin& begin) {
@@ -437,7 +443,8 @@ class Extraction {
     const std::vector<format::Event>& events = trace_.events();
     for (uint64_t i = part_.end_event; i < events.size() && !part_.node; ++i) {
       if (is_launch(events[i])) break;
-      GFXGRAPH_TRY(run_->apply(events[i]));
+      GFXGRAPH_TRY(run_->ends().visit(
+          i, [this](const format::Event& one) -> Result<void> { return run_->apply(one); }));
     }
     report_.compared = run_->compared();
     report_.different = run_->different();

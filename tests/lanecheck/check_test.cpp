@@ -201,6 +201,45 @@ TEST(Trace, LaunchesSeeCopiesMemsetsAndEachOther) {
   EXPECT_GT(report.wave_instructions, 0U);
 }
 
+TEST(Trace, AnEndBehindTheNextBeginOfItsAddressesTakesPlaceBefore) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  for (const bool cut_off : {false, true}) {
+    TraceBuilder trace;
+    const auto a = trace.buffer(64 * 4);
+    const auto c = trace.buffer(64 * 4);
+    trace.launch("no_guard_safe", 2, 32, {a, c, 64});
+    format::AllocationBegin begin;
+    begin.id = 100;
+    begin.recorded_address = a.address;
+    begin.size_bytes = 128 * 4;
+    begin.initial = trace.content(counting(128));
+    begin.initial.size_bytes = begin.size_bytes;
+    trace.add(begin);
+    if (!cut_off) trace.expect(a, std::vector<uint32_t>(64));
+    trace.launch("no_guard_safe", 2, 32, {TraceBuilder::Buffer{100, a.address, 512}, c, 64});
+    const Report report = trace.check();
+    EXPECT_TRUE(report.findings.empty()) << render_text(report, "t");
+    EXPECT_EQ(report.launches, 2U);
+    EXPECT_EQ(report.buffers_equal, cut_off ? 0U : 1U);
+  }
+}
+
+TEST(Trace, RegisteredMemoryIsReachedByBothAddresses) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  format::AllocationBegin begin;
+  begin.id = 100;
+  begin.kind = format::AllocationKind::kHostRegistered;
+  begin.recorded_address = 0x7e0000001000;
+  begin.host_address = 0x555500001000;
+  begin.size_bytes = 64 * 4;
+  begin.initial = trace.content(counting(64));
+  trace.add(begin);
+  const auto c = trace.buffer(64 * 4);
+  trace.launch("no_guard_safe", 2, 32, {begin.host_address, c, 64});
+  EXPECT_TRUE(trace.check().findings.empty());
+}
+
 TEST(Trace, DifferentEndsAreANote) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   TraceBuilder trace;

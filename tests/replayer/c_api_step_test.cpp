@@ -180,6 +180,8 @@ TEST_P(CApiStep, ArgumentsAndGridsAreSetByTheirLaunchInTheTrace) {
   EXPECT_EQ(read(session, history, 2), (Words{10, 99}));
   EXPECT_THROW(step.set_argument(0, 8, uint32_t{1}), Failure) << "not of this range";
   EXPECT_THROW(step.set_grid(info.first_launch, 0), Failure);
+  EXPECT_THROW(step.set_grid(info.first_launch, 0xffffffff, 0xffffffff, 0xffffffff), Failure)
+      << "more work items than 32 bits can tell";
   EXPECT_THROW(step.set_grid(9, 1), Failure);
 }
 

@@ -47,6 +47,22 @@ TEST(Schedule, DoesNotExcuseOtherBuffers) {
   EXPECT_EQ(report.operation, 5u);
 }
 
+TEST(Schedule, WhatVariesSeldomIsFoundWithMoreRuns) {
+  uint32_t made = 0;
+  const Probe seldom = [&](const ProbeRequest& request) -> Result<Fingerprints> {
+    Fingerprints runs;
+    for (uint32_t i = 0; i < request.runs; ++i) {
+      const bool varies = request.operations > 5 && ++made % 11 == 0;
+      runs.push_back({{1, 1}, {2, varies ? 1u : 0u}, {3, 3}});
+    }
+    return runs;
+  };
+  const ScheduleReport report = compare_schedules(seldom, report_of(false, true), 2, 20);
+  EXPECT_TRUE(report.explains);
+  EXPECT_GE(report.runs, 11u);
+  EXPECT_EQ(report.operation, 5u);
+}
+
 TEST(Schedule, SameBytesExcuseNothing) {
   const ScheduleReport report = compare_schedules(racy, report_of(false, true), 2, 5);
   EXPECT_TRUE(report.varying.empty());
