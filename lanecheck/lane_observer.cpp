@@ -141,7 +141,12 @@ void LaneObserver::wave_begin(WaveState& state, const Wave& wave, const emulator
       uint64_t{groups_[0]} * (info.workgroup[1] + uint64_t{groups_[1]} * info.workgroup[2]);
   state.place.wave = info.wave;
   state.scratch.clear();
+  if (!state.part_masks.empty()) state.part_masks.clear();
+  if (!state.scratch_part_masks.empty()) state.scratch_part_masks.clear();
   state.loaded_defined = ~0u;
+  state.scratch_computed.clear();
+  state.loads_scratch = false;
+  state.raw = nullptr;
   state.pending.clear();
   state.lower = nullptr;
   if (wave.upper != nullptr) {
@@ -194,12 +199,15 @@ void LaneObserver::take_apart(WaveState& state, const Wave& wave, const ShadowRu
     take_steps(state, wave, run, run.steps.size());
 }
 
-void LaneObserver::take_steps(WaveState& state, const Wave& wave, const ShadowRun& run,
-                              size_t count) {
+void LaneObserver::take_step(WaveState& state, const Wave& wave, const ShadowStep& step) {
   // All rules but kNone and kRun.
   constexpr unsigned kCount = static_cast<unsigned>(ShadowRule::kRun);
-  for (size_t n = 0; n < count; ++n)
-    apply_rule(state, wave, *run.steps[n], std::make_integer_sequence<unsigned, kCount>());
+  apply_rule(state, wave, step, std::make_integer_sequence<unsigned, kCount>());
+}
+
+void LaneObserver::take_steps(WaveState& state, const Wave& wave, const ShadowRun& run,
+                              size_t count) {
+  for (size_t n = 0; n < count; ++n) take_step(state, wave, *run.steps[n]);
 }
 
 void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& inst,
@@ -228,7 +236,12 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
       const WaveState& half = half_of(state, wave, lane);
       const uint32_t shadow = inst.src[0] < 512 ? half.defined[inst.src[0]] : ~0u;
       const bool defined = (shadow >> (lane & 31) & 1) != 0;
-      if (inst.dst < 128) state.defined[inst.dst] = defined ? ~0u : 0;
+      if (inst.dst >= 128) return;
+      state.defined[inst.dst] = defined ? ~0u : 0;
+      if (defined || half.part_masks.empty()) return;
+      const auto part = half.part_masks.find(inst.src[0] * 32u + (lane & 31));
+      if (part != half.part_masks.end() && part->second.value == wave.sgpr[inst.dst])
+        state.defined[inst.dst] = part->second.defined;
       return;
     }
     case ShadowRule::kWriteLane: {
@@ -236,7 +249,12 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
       WaveState& half = half_of(state, wave, lane);
       const uint32_t bit = 1u << (lane & 31);
       uint32_t& shadow = half.defined[inst.dst & 511];
-      shadow = of(inst.src[0]) == ~0u ? shadow | bit : shadow & ~bit;
+      const uint32_t defined = of(inst.src[0]);
+      shadow = defined == ~0u ? shadow | bit : shadow & ~bit;
+      if (defined != 0 && defined != ~0u)
+        half.part_masks[inst.dst * 32u + (lane & 31)] = {wave.read32(&inst, 0), defined};
+      else if (!half.part_masks.empty())
+        half.part_masks.erase(inst.dst * 32u + (lane & 31));
       half.writer[inst.dst & 255] = static_cast<uint32_t>(inst.pc);
       half.written[inst.dst & 255] |= bit;
       return;
