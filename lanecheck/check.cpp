@@ -29,6 +29,7 @@
 #include "lanecheck/replay_memory.h"
 #include "lanecheck/sites.h"
 #include "lanecheck/trace_analysis.h"
+#include "lanecheck/user_line.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -418,7 +419,7 @@ class TraceCheck {
         site.first.mnemonic.empty() ? emulator::op_name(site.first.op) : site.first.mnemonic;
     if (const LoadedCode* const code = find_code(code_, key.pc)) {
       finding.code_address = key.pc - code->load_address;
-      finding.source = code->object->source_location(finding.code_address);
+      finding.source = user_line(*code->object, finding.code_address);
       const codeobj::Kernel* const kernel = code->object->find_kernel(finding.kernel);
       if (kernel != nullptr) {
         finding.kernel_offset = finding.code_address - kernel->entry_address;
@@ -477,7 +478,9 @@ class TraceCheck {
       }
       report_.calls.push_back(
           {calls.of_event(finding.event_sequence),
-           finding.nearest ? calls.of_allocation(finding.nearest->allocation) : std::string()});
+           finding.nearest ? calls.of_allocation(finding.nearest->allocation) : std::string(),
+           calls.site_of_event(finding.event_sequence),
+           finding.nearest ? calls.site_of_allocation(finding.nearest->allocation) : 0});
     }
     report_.empty_exec_scalar_loads = observer_.empty_exec_loads();
     report_.buffers_compared = events_.comparison().compared;

@@ -43,6 +43,7 @@ GFXGRAPH_INLINE void DeepObserver::after(WaveState& state, const Wave& wave, con
 
 template <unsigned kKind>
 GFXGRAPH_INLINE void DeepObserver::before(WaveState& state, const Wave& wave, const Inst& inst) {
+  if constexpr (kKind < kShadowRules) LaneObserver::before<kKind>(state, wave, inst);
   if constexpr (kKind == kBranch) init_->branch(state, wave, inst);
   if constexpr (kKind == kBitwise) {
     state.init.bits_known = shadow::sources(state, emulator::operands_of(inst)) == ~0u;

@@ -266,6 +266,20 @@ uint32_t LaneObserver::judge_active(WaveState& state, const Wave& wave, const In
   return event.exec & ~drop;
 }
 
+namespace {
+
+// Whether the address without the instruction's own offset is in a buffer of the program: a
+// neighbour of an element that the lane may name. Only the compiler put the two together, as it
+// does with the guarded accesses of a stencil.
+bool is_neighbour(const emulator::RegionTable& regions, const Inst& inst, uint64_t address) {
+  if (inst.imm == 0) return false;
+  const uint64_t own = address - static_cast<uint64_t>(int64_t{inst.imm});
+  const Region* const region = regions.find(own);
+  return is_recorded(region) && !past_requested(*region, own, 1);
+}
+
+}  // namespace
+
 void LaneObserver::judge_masked(WaveState& state, const Wave& wave, const Inst& inst,
                                 const emulator::MemoryEvent& event, uint32_t masked) {
   const AddressShadow shadow = address_shadow(state, wave, inst);
@@ -280,7 +294,7 @@ void LaneObserver::judge_masked(WaveState& state, const Wave& wave, const Inst& 
     const uint64_t address = event.address[lane];
     const emulator::Region* const region = regions_->find(address);
     if (region == nullptr || !region->contains(address, event.access_bytes)) {
-      unmapped |= 1u << lane;
+      if (options_.literal || !is_neighbour(*regions_, inst, address)) unmapped |= 1u << lane;
       continue;
     }
     if (region->tag == DeviceHeap::kTag) continue;

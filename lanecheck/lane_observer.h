@@ -56,6 +56,8 @@ struct LaneWaveState {
   };
   std::unordered_map<uint32_t, PartMask> part_masks;          // by operand code * 32 + lane
   std::unordered_map<uint64_t, PartMask> scratch_part_masks;  // by index in `scratch`
+  // kCrossLane: set before the instruction, when its sources are what it reads.
+  uint32_t exchange_written = 0, exchange_defined = 0;
   // initcheck; null: it does not run. By operand code, where a lane is undefined: it holds what
   // was never written, moved at most. No other instruction made a value of it.
   uint32_t* raw = nullptr;
@@ -123,7 +125,10 @@ class LaneObserver {
     return operands.user >> kRuleShift;
   }
   template <unsigned kRule>
-  GFXGRAPH_INLINE void before(WaveState&, const Wave&, const Inst&) {}
+  GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst) {
+    if constexpr (kRule == static_cast<unsigned>(ShadowRule::kCrossLane))
+      before_exchange(state, wave, inst);
+  }
   template <unsigned kRule>
   GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
   GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
@@ -146,6 +151,9 @@ class LaneObserver {
   void after_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
 
  private:
+  void before_exchange(WaveState& state, const Wave& wave, const Inst& inst);
+  void report_exchange(WaveState& state, const Wave& wave, const Inst& inst, uint32_t lanes,
+                       const char* which);
   static void after_relative(WaveState& state, const Wave& wave, const Inst& inst);
   uint32_t judge_active(WaveState& state, const Wave& wave, const Inst& inst,
                         const emulator::MemoryEvent& event, uint32_t active);
