@@ -338,6 +338,7 @@ class Kernel {
   // Whether the whole shadow of the destination is replaced.
   static bool replaces(const Node& node, unsigned code) {
     if (node.rule == ShadowRule::kWriteLane) return false;
+    if (node.rule == ShadowRule::kCrossLane && code >= kScalars) return false;
     return code < kScalars || node.before.exec_full;
   }
 

@@ -13,9 +13,17 @@ CallSites::CallSites(const format::Trace& trace) : trace_(trace) {
   }
 }
 
+format::SiteId CallSites::site_of_event(uint64_t sequence) const {
+  return sequence < trace_.events().size() ? trace_.events()[sequence].site : 0;
+}
+
+format::SiteId CallSites::site_of_allocation(format::AllocationId id) const {
+  const auto found = begins_.find(id);
+  return found == begins_.end() ? 0 : found->second->site;
+}
+
 std::string CallSites::of_event(uint64_t sequence) const {
-  if (sequence >= trace_.events().size()) return {};
-  const format::SiteId site = trace_.events()[sequence].site;
+  const format::SiteId site = site_of_event(sequence);
   if (site == 0 || site > trace_.sites().size()) return {};
   return format::site_name(trace_.sites()[site - 1]);
 }

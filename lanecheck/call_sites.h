@@ -15,6 +15,8 @@ class CallSites {
 
   // The call of this event: "load_model+0x1f4"; empty: unknown.
   std::string of_event(uint64_t sequence) const;
+  format::SiteId site_of_event(uint64_t sequence) const;
+  format::SiteId site_of_allocation(format::AllocationId id) const;
   // The allocating call, with the allocation's number at that site: "load_model+0x1f4#2".
   std::string of_allocation(format::AllocationId id) const;
 

@@ -31,6 +31,7 @@
 #include "lanecheck/replay_memory.h"
 #include "lanecheck/sites.h"
 #include "lanecheck/trace_analysis.h"
+#include "lanecheck/user_line.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -150,8 +151,8 @@ class TraceCheck {
     }
     engine_options.host_functions = &services_.functions();
     engine_options.on_message = [this](uint32_t, uint32_t) { services_.on_message(); };
-    // Includes the lane observer's bit for each dword.
-    const auto with_shadow = [](uint64_t size_bytes) { return size_bytes + size_bytes / 32; };
+    // Includes the observers' two bits for each dword.
+    const auto with_shadow = [](uint64_t size_bytes) { return size_bytes + size_bytes / 16; };
     engine_options.take_scratch = [this, with_shadow](uint64_t size_bytes) {
       return budget_.take_memory(with_shadow(size_bytes), "the scratch memory of a wave")
           .has_value();
@@ -246,10 +247,14 @@ class TraceCheck {
     if constexpr (std::is_same_v<Action, format::Copy> || std::is_same_v<Action, format::Memset>)
       GFXGRAPH_TRY(tell_race(action));
     if (init_ == nullptr) return {};
-    if constexpr (std::is_same_v<Action, format::Copy>)
-      return init_events_->apply(action, report_.launches == 0 ? 0 : report_.launches - 1);
-    else
+    if constexpr (std::is_same_v<Action, format::Copy>) {
+      const uint64_t launch = report_.launches == 0 ? 0 : report_.launches - 1;
+      GFXGRAPH_ASSIGN_OR_RETURN(const bool found, init_events_->apply(action, launch, sequence_));
+      if (found) describe_sites(true);
+      return {};
+    } else {
       return init_events_->apply(action);
+    }
   }
   template <typename Action>
   Result<void> tell_race(const Action& action) {
@@ -345,7 +350,7 @@ class TraceCheck {
     observer_.next_launch(index, launch.kernel);
     if (race_ != nullptr)
       race_->next_launch(index, launch.kernel, code.has_fences, std::move(work));
-    if (init_ != nullptr) init_->next_launch(launch.kernel);
+    if (init_ != nullptr) init_->next_launch(launch.kernel, sequence_);
     KernelTotals& totals = report_.kernels[launch.kernel - 1];
     ++totals.launches;
     const tl::expected<emulator::RunStatistics, emulator::Fault> ran = engine_->run(dispatch);
@@ -392,7 +397,8 @@ class TraceCheck {
   void describe_sites(bool of_transfers = false) {
     for (auto& [key, site] : sites_.all()) {
       const bool late =
-          key.finding_class == FindingClass::kR7 || key.finding_class == FindingClass::kR8;
+          key.finding_class == FindingClass::kR7 || key.finding_class == FindingClass::kR8 ||
+          key.finding_class == FindingClass::kU3 || key.finding_class == FindingClass::kU4;
       if (site.nearest) continue;
       if (!(of_transfers && late) && site.first.place.launch + 1 != report_.launches) continue;
       site.event_sequence = site.first.trace_event != 0 ? site.first.trace_event : sequence_;
@@ -437,7 +443,7 @@ class TraceCheck {
         site.first.mnemonic.empty() ? emulator::op_name(site.first.op) : site.first.mnemonic;
     if (const LoadedCode* const code = find_code(code_, key.pc)) {
       finding.code_address = key.pc - code->load_address;
-      finding.source = code->object->source_location(finding.code_address);
+      finding.source = user_line(*code->object, finding.code_address);
       const codeobj::Kernel* const kernel = code->object->find_kernel(finding.kernel);
       if (kernel != nullptr) {
         finding.kernel_offset = finding.code_address - kernel->entry_address;
@@ -522,7 +528,9 @@ class TraceCheck {
       }
       report_.calls.push_back(
           {calls.of_event(finding.event_sequence),
-           finding.nearest ? calls.of_allocation(finding.nearest->allocation) : std::string()});
+           finding.nearest ? calls.of_allocation(finding.nearest->allocation) : std::string(),
+           calls.site_of_event(finding.event_sequence),
+           finding.nearest ? calls.site_of_allocation(finding.nearest->allocation) : 0});
     }
     report_.empty_exec_scalar_loads = observer_.empty_exec_loads();
     report_.buffers_compared = events_.comparison().compared;

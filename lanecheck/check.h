@@ -69,6 +69,7 @@ struct KernelTotals {
 struct FindingCalls {
   std::string launched_by;   // of its first event: "decode+0x1f4"
   std::string allocated_by;  // of the nearest buffer: "load_model+0x2c#3"
+  format::SiteId launch_site = 0, allocation_site = 0;  // the same calls
 };
 
 // An instruction near a finding.

@@ -16,6 +16,14 @@ void DeepObserver::decoded(const Inst& inst, emulator::InstOperands& operands) {
   operands.hooked = true;
 }
 
+void DeepObserver::take_run(WaveState& state, const Wave& wave, const ShadowRun& run) {
+  for (const auto& step : run.steps) {
+    take_step(state, wave, *step);
+    if (!result_defined(state, wave, step->inst))
+      InitCheck::undefined_result(state, state.init, wave, step->inst, step->operands);
+  }
+}
+
 void DeepObserver::dispatch_begin(const emulator::DispatchInfo& info) {
   LaneObserver::dispatch_begin(info);
   if (race_ != nullptr) race_->dispatch_begin(info);
@@ -26,7 +34,7 @@ void DeepObserver::wave_begin(WaveState& state, const Wave& wave, const emulator
   LaneObserver::wave_begin(state, wave, info);
   state.race = {};
   if (race_ != nullptr && wave.first_lane == 0) race_->wave_begin(state.race, wave, info);
-  if (init_ != nullptr) init_->wave_begin(state.init, wave);
+  if (init_ != nullptr) init_->wave_begin(state, state.init, wave);
 }
 
 void DeepObserver::wave_end(WaveState& state, const Wave& wave) {

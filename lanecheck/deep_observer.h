@@ -63,6 +63,16 @@ class DeepObserver : public LaneObserver {
                                    const emulator::ScalarEvent& event);
 
  private:
+  // Whether the active lanes of the instruction's result are defined.
+  GFXGRAPH_INLINE static bool result_defined(const WaveState& state, const Wave& wave,
+                                             const Inst& inst) {
+    if (inst.dst >= 512) return true;
+    const uint32_t defined = state.defined[inst.dst];
+    return inst.dst < emulator::operand::kVgpr0 ? defined == ~0u : (defined | ~wave.exec()) == ~0u;
+  }
+  GFXGRAPH_INLINE void finish_run(WaveState& state, const Wave& wave, const Inst& inst);
+  // A run whose sources are not all defined, instruction by instruction.
+  static void take_run(WaveState& state, const Wave& wave, const ShadowRun& run);
   static DeepWaveState& lower_of(WaveState& state) {
     return state.lower == nullptr ? state : *static_cast<DeepWaveState*>(state.lower);
   }

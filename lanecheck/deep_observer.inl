@@ -10,11 +10,18 @@ namespace gfxgraph::lanecheck {
 template <unsigned kKind>
 GFXGRAPH_INLINE void DeepObserver::after(WaveState& state, const Wave& wave, const Inst& inst) {
   if constexpr (kKind < kShadowRules) {
-    LaneObserver::after<kKind>(state, wave, inst);
+    constexpr auto rule = static_cast<ShadowRule>(kKind);
+    if (rule == ShadowRule::kRun && init_ != nullptr) {
+      finish_run(state, wave, inst);
+    } else {
+      LaneObserver::after<kKind>(state, wave, inst);
+      if (init_ != nullptr && !result_defined(state, wave, inst)) [[unlikely]]
+        InitCheck::undefined_result(state, state.init, wave, inst, emulator::operands_of(inst));
+    }
+    state.loads_scratch = false;
     if (state.init.pending) [[unlikely]]
       InitCheck::finish_load(state, state.init, wave, inst);
     state.init.dwords = 0;
-    constexpr auto rule = static_cast<ShadowRule>(kKind);
     if constexpr (rule == ShadowRule::kScalar || rule == ShadowRule::kLaneMask)
       if (init_ != nullptr && state.defined[emulator::operand::kExecLo] != ~0u) [[unlikely]]
         init_->exec_written(state, wave, inst);
@@ -24,20 +31,32 @@ GFXGRAPH_INLINE void DeepObserver::after(WaveState& state, const Wave& wave, con
     else
       init_->after_bitwise(state, state.init, wave, inst);
   } else if constexpr (kKind != kBranch) {
-    if constexpr (kKind == kOrdersAfterRun)
-      LaneObserver::after<static_cast<unsigned>(ShadowRule::kRun)>(state, wave, inst);
+    if constexpr (kKind == kOrdersAfterRun) {
+      if (init_ != nullptr)
+        finish_run(state, wave, inst);
+      else
+        LaneObserver::after<static_cast<unsigned>(ShadowRule::kRun)>(state, wave, inst);
+    }
     race_->hook(state.race, wave, inst);
   }
 }
 
 template <unsigned kKind>
 GFXGRAPH_INLINE void DeepObserver::before(WaveState& state, const Wave& wave, const Inst& inst) {
+  if constexpr (kKind < kShadowRules) LaneObserver::before<kKind>(state, wave, inst);
   if constexpr (kKind == kBranch) init_->branch(state, wave, inst);
   if constexpr (kKind == kBitwise) {
     state.init.bits_known = shadow::sources(state, emulator::operands_of(inst)) == ~0u;
     if (!state.init.bits_known) [[unlikely]]
       InitCheck::before_bitwise(state, state.init, wave, inst);
   }
+}
+
+GFXGRAPH_INLINE void DeepObserver::finish_run(WaveState& state, const Wave& wave,
+                                              const Inst& inst) {
+  const ShadowRun& run = run_of(inst);
+  if (!shadow::finish(state, run, wave.exec())) [[unlikely]]
+    take_run(state, wave, run);
 }
 
 // The usual case. Of memory that is not followed, too.
@@ -60,6 +79,7 @@ GFXGRAPH_INLINE bool InitCheck::all_written(const InitWave& me, const Wave& wave
 GFXGRAPH_INLINE bool InitCheck::row_is_written(const LaneWaveState& state, const Inst& inst,
                                                const emulator::RegionCacheEntry& region) {
   return shadow::sources(state, emulator::operands_of(inst)) == ~0u &&
+         (inst.mods & emulator::mmod::kLds) == 0 &&
          memory_.needs_no_look(region.base, region.requested_size);
 }
 
@@ -67,6 +87,7 @@ GFXGRAPH_INLINE bool InitCheck::span_is_written(const LaneWaveState& state, Init
                                                 const Wave& wave, const Inst& inst,
                                                 const emulator::AccessSpan& span) {
   if (wave.exec() == 0 || shadow::sources(state, emulator::operands_of(inst)) != ~0u) return false;
+  if ((inst.mods & emulator::mmod::kLds) != 0) return false;
   if (span.space == emulator::Space::kLds
           ? me.lds->left != 0 && !me.lds->all(span.first, span.bytes)
           : !memory_.needs_no_look(span.first, span.bytes))
@@ -80,6 +101,9 @@ GFXGRAPH_INLINE void InitCheck::access(LaneWaveState& state, InitWave& me, const
                                        uint32_t lanes, const emulator::RegionCacheEntry* region) {
   const bool defined = shadow::sources(state, emulator::operands_of(inst)) == ~0u;
   if (!defined) report_address(state, wave, inst, event.exec);
+  if ((inst.mods & emulator::mmod::kLds) != 0 && event.kind == emulator::AccessKind::kLoad &&
+      inst.format != emulator::Format::kMimg) [[unlikely]]
+    return load_to_lds(state, me, wave, inst, event, lanes);
   if (event.space == emulator::Space::kScratch || lanes == 0) return;  // the lane observer's
   if (event.space == emulator::Space::kLds && me.lds == nullptr) return;
   const bool loads = event.kind == emulator::AccessKind::kLoad;

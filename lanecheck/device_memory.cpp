@@ -30,13 +30,6 @@ emulator::RegionKind region_kind(format::AllocationKind kind) {
   }
 }
 
-std::string buffer_name(const format::AllocationBegin& allocation) {
-  if (!allocation.symbol.empty()) return allocation.symbol;
-  const bool image = allocation.array || allocation.object;
-  return fmt::format("{} #{}", image ? format::allocation_kind_name(allocation.kind) : "buffer",
-                     allocation.id);
-}
-
 }  // namespace
 
 DeviceMemory::DeviceMemory(const std::vector<format::Event>& events, Budget& budget)
@@ -45,6 +38,10 @@ DeviceMemory::DeviceMemory(const std::vector<format::Event>& events, Budget& bud
   // Recorded addresses have priority: the check's own go above those that are in its range.
   for (const format::Event& event : events) {
     const auto* const begin = std::get_if<format::AllocationBegin>(&event.action);
+    if (begin != nullptr && !begin->name.empty()) names_.try_emplace(begin->id, begin->name);
+    const auto* const marker = std::get_if<format::Marker>(&event.action);
+    if (marker != nullptr && marker->kind == format::MarkerKind::kName && !marker->text.empty())
+      names_[marker->allocation] = marker->text;
     if (begin == nullptr) continue;
     for (const uint64_t address : {begin->recorded_address, begin->host_address}) {
       if (address >= 4 * kFirstOwnAddress) continue;
@@ -54,6 +51,17 @@ DeviceMemory::DeviceMemory(const std::vector<format::Event>& events, Budget& bud
       }
     }
   }
+}
+
+std::string DeviceMemory::buffer_name(const format::AllocationBegin& allocation) const {
+  const bool image = allocation.array || allocation.object;
+  const std::string name =
+      !allocation.symbol.empty()
+          ? allocation.symbol
+          : fmt::format("{} #{}", image ? format::allocation_kind_name(allocation.kind) : "buffer",
+                        allocation.id);
+  const auto given = names_.find(allocation.id);
+  return given == names_.end() ? name : fmt::format("{} \"{}\"", name, given->second);
 }
 
 Result<void> DeviceMemory::begin(const format::AllocationBegin& allocation) {

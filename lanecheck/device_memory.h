@@ -86,6 +86,8 @@ class DeviceMemory {
   std::string owner(uint64_t address) const;
 
  private:
+  // "buffer #3", "g_table", with the name that the program gave it last.
+  std::string buffer_name(const format::AllocationBegin& allocation) const;
   struct Buffer {
     format::AllocationId id = 0;  // 0: the check's own
     std::string name;
@@ -111,6 +113,7 @@ class DeviceMemory {
   void add_alias(const format::AllocationBegin& allocation);
   NearestBuffer describe(const Buffer& buffer, uint64_t address) const;
 
+  std::unordered_map<format::AllocationId, std::string> names_;  // given by the program
   Budget& budget_;
   emulator::MemoryMap map_;
   std::map<uint64_t, Buffer> by_address_;  // except those within others

@@ -98,15 +98,19 @@ bool InitCheck::is_branch(const Inst& inst) {
 
 bool InitCheck::is_bitwise(const Inst& inst) { return bitwise(inst.op).logic != Logic::kNone; }
 
-void InitCheck::wave_begin(InitWave& me, const Wave& wave) {
+void InitCheck::wave_begin(LaneWaveState& state, InitWave& me, const Wave& wave) {
   me.dwords = 0;
   me.pending = false;
   me.loaded.fill(~0u);
+  me.computed.fill(0);
+  me.raw.fill(~0u);
+  state.raw = me.raw.data();
   me.lds = nullptr;
   if (wave.group->lds_requested == 0) return;
   InitWave::Lds& lds = lds_[wave.group];
   if (lds.waves == 0) {
     lds.reset(wave.group->lds_requested);
+    lds.computed.clear();
     lds.waves = wave.group->wave_count;
   }
   me.lds = &lds;
@@ -178,12 +182,35 @@ void InitCheck::load(InitWave& me, const emulator::MemoryEvent& event, uint32_t 
         any = !memory_.may_be_unwritten(address) ||
               memory_.unwritten(address, bytes) != (1u << bytes) - 1;
       }
-      if (!any) written &= ~(1u << lane);
+      if (any) continue;
+      written &= ~(1u << lane);
+      if (lds ? !me.lds->computed.empty() && me.lds->computed[address / 4]
+              : memory_.computed(address, bytes))
+        me.computed[first + d] |= 1u << lane;
     }
     me.loaded[first + d] &= written;
     me.pending = me.pending || written != ~0u;
   }
   me.dwords = std::max(me.dwords, first + dwords);
+}
+
+// RDNA2 ISA guide 8.1.8: the dwords of the lanes lie one behind the other.
+void InitCheck::load_to_lds(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
+                            const emulator::MemoryEvent& event, uint32_t lanes) {
+  if (event.space != emulator::Space::kScratch) each_lane(state, me, wave, inst, event, lanes);
+  const int64_t first =
+      int64_t{wave.sgpr[operand::kM0] & 0xffff} + inst.imm + 4 * int64_t{wave.first_lane};
+  // Lanes without an address in memory load 0.
+  for (uint32_t rest = event.exec; rest != 0 && me.lds != nullptr; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const int64_t at = first + 4 * int64_t{lane};
+    if (at < 0 || at + 4 > static_cast<int64_t>(me.lds->bytes)) continue;
+    me.lds->set(static_cast<uint64_t>(at), 4, (me.loaded[0] >> lane & 1) != 0);
+  }
+  me.loaded.fill(~0u);
+  me.computed.fill(0);
+  me.dwords = 0;
+  me.pending = false;
 }
 
 void InitCheck::load_texels(InitWave& me, const Inst& inst, const emulator::MemoryEvent& event,
@@ -255,28 +282,43 @@ void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, cons
     for (unsigned d = first; d < me.dwords; ++d) lanes &= me.loaded[d];
     if (!returns(inst)) {
       me.loaded.fill(~0u);
+      me.computed.fill(0);
       me.dwords = 0;
       me.pending = false;
     }
   }
   const bool image = inst.format == emulator::Format::kMimg;
+  InitMemory::Origin origin{kernel_,     inst.pc,      inst.op,
+                            state.place, trace_event_, uint64_t{lanes} << wave.first_lane};
+  uint32_t origins[2] = {UINT32_MAX, UINT32_MAX};  // moved, computed
   for (unsigned at = 0; at < event.access_bytes; at += 4) {
     const uint32_t defined = image
                                  ? defined_texels(state, wave, inst)
                                  : shadow_of(state, data == operand::kNone ? 512u : data + at / 4u);
     const uint64_t bytes = std::min(4u, event.access_bytes - at);
+    // An atomic makes a value of what was there.
+    const bool moves = !image && !atomic && data < 512 && data + at / 4u < 512;
+    const uint32_t raw = moves ? me.raw[data + at / 4u] : 0;
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(rest));
       const uint64_t address = event.address[lane] + at;
       const bool good = (defined >> lane & 1) != 0;
       if (lds) {
-        if (address < me.lds->bytes)
-          me.lds->set(address, std::min(bytes, me.lds->bytes - address), good);
+        if (address >= me.lds->bytes) continue;
+        me.lds->set(address, std::min(bytes, me.lds->bytes - address), good);
+        if (good) continue;
+        const bool computed = (raw >> lane & 1) == 0;
+        if (computed && me.lds->computed.empty()) me.lds->computed.resize(me.lds->bytes / 4 + 1);
+        if (!me.lds->computed.empty()) me.lds->computed[address / 4] = computed;
       } else if (memory_.may_be_unwritten(address)) {
-        if (good)
+        if (good) {
           memory_.set_written(address, bytes);
-        else
-          memory_.set_undefined(address, bytes, {kernel_, inst.pc});
+          continue;
+        }
+        origin.computed = (raw >> lane & 1) == 0;
+        uint32_t& index = origins[origin.computed ? 1 : 0];
+        if (index == UINT32_MAX) index = memory_.add_origin(origin);
+        memory_.set_undefined(address, bytes, index);
       }
     }
   }
@@ -306,14 +348,66 @@ void InitCheck::finish_load(LaneWaveState& state, InitWave& me, const Wave& wave
   for (unsigned d = 0; d < me.dwords; ++d) {
     const unsigned code = inst.dst + d;
     if (inst.dst == operand::kNone || code >= 512) break;
-    if (code < kVgpr0)
+    if (code < kVgpr0) {
       state.defined[code] &= me.loaded[d];
-    else
+      me.raw[code] = ~me.computed[d];
+    } else {
       state.defined[code] &= ~exec | me.loaded[d];
+      me.raw[code] = (me.raw[code] & ~exec) | (~me.computed[d] & exec);
+    }
   }
   me.loaded.fill(~0u);
+  me.computed.fill(0);
   me.dwords = 0;
   me.pending = false;
+}
+
+// ---- moves ----
+
+void InitCheck::undefined_result(LaneWaveState& state, InitWave& me, const Wave& wave,
+                                 const Inst& inst, const InstOperands& operands) {
+  const uint32_t exec = wave.exec();
+  const auto raw = [&](unsigned code) { return code < 512 ? me.raw[code] : 0; };
+  const auto set = [&](unsigned code, uint32_t lanes, uint32_t value) {
+    if (code < 512) me.raw[code] = (me.raw[code] & ~lanes) | (value & lanes);
+  };
+  const bool plain = inst.extra() == emulator::VopExtra::kNone;
+  switch (inst.op) {
+    case Op::v_mov_b32:
+      if (plain) return set(inst.dst, exec, raw(inst.src[0]));
+      break;
+    case Op::s_mov_b64: set(inst.dst + 1u, ~0u, raw(inst.src[0] + 1u)); [[fallthrough]];
+    case Op::s_mov_b32: return set(inst.dst, ~0u, raw(inst.src[0]));
+    case Op::v_cndmask_b32: {
+      if (!plain) break;
+      const uint16_t select = inst.src[2];
+      const uint32_t bits = operand::is_sgpr(select) ? wave.sgpr[select] : 0;
+      const uint32_t from = (bits & raw(inst.src[1])) | (~bits & raw(inst.src[0]));
+      return set(inst.dst, exec, from & shadow_of(state, select));
+    }
+    // The lane is not known here: all lanes that are undefined are.
+    case Op::v_readfirstlane_b32:
+    case Op::v_readlane_b32: {
+      const uint32_t undefined = ~shadow_of(state, inst.src[0]);
+      return set(inst.dst, ~0u, (~raw(inst.src[0]) & undefined) == 0 ? ~0u : 0);
+    }
+    case Op::v_writelane_b32:
+      if (raw(inst.src[0]) != ~0u) set(inst.dst, 1u << (wave.read32(&inst, 1) & 31), 0);
+      return;
+    default: break;
+  }
+  // A load from scratch; finish_load() follows for others.
+  if (state.loads_scratch) {
+    state.loads_scratch = false;
+    for (unsigned d = 0; d < std::max(1u, operands.access_bytes / 4u); ++d)
+      set(inst.dst + d, exec, ~state.loaded_computed);
+    return;
+  }
+  for (unsigned n = 0; n < operands.dest_count; ++n)
+    for (unsigned d = 0; d < operands.dest[n].dwords; ++d) {
+      const unsigned code = operands.dest[n].code + d;
+      set(code, code < kVgpr0 ? ~0u : exec, 0);
+    }
 }
 
 // ---- branches and EXEC ----
@@ -405,21 +499,39 @@ void InitCheck::report(LaneWaveState& state, const Wave& wave, const Inst& inst,
   sites_.add(kernel_, event);
 }
 
-void InitCheck::read_by_host(uint64_t launch, uint64_t address, uint64_t bytes) {
+bool InitCheck::read_by_host(uint64_t launch, uint64_t trace_event, uint64_t address,
+                             uint64_t bytes) {
   const uint64_t count = memory_.count_unwritten(address, bytes);
-  if (count == 0) return;
-  const InitMemory::Origin* const origin = memory_.origin(address, bytes);
-  // Padding, and the rest of a buffer that is copied as a whole, are not reported.
-  if (origin == nullptr && count != bytes) return;
+  if (count == 0) return false;
+  std::vector<const InitMemory::Origin*> origins = memory_.origins(address, bytes);
+  // Padding that was moved, and the rest of a buffer that is copied as a whole, are not reported.
+  if (count != bytes)
+    std::erase_if(origins, [](const InitMemory::Origin* one) { return !one->computed; });
+  if (origins.empty() && count != bytes) return false;
   LaneEvent event;
-  event.finding_class = origin != nullptr ? FindingClass::kU3 : FindingClass::kU4;
-  event.place.launch = launch;
   event.address = address;
   event.access_bytes = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
   event.address_class = "in its buffer";
   event.detail = fmt::format("{} of the {} bytes that the host receives", count, bytes);
-  if (origin != nullptr) event.pc = origin->pc;
-  sites_.add(origin != nullptr ? origin->kernel : 0, event);
+  if (origins.empty()) {
+    event.finding_class = FindingClass::kU4;
+    event.place.launch = launch;
+    event.trace_event = trace_event;
+    event.mnemonic = "(copy)";
+    sites_.add(0, event);
+    return true;
+  }
+  event.finding_class = FindingClass::kU3;
+  event.detail += fmt::format(" by event {}", trace_event);
+  for (const InitMemory::Origin* const origin : origins) {
+    event.place = origin->place;
+    event.trace_event = origin->trace_event;
+    event.pc = origin->pc;
+    event.op = origin->op;
+    event.lanes = origin->lanes;
+    sites_.add(origin->kernel, event);
+  }
+  return true;
 }
 
 }  // namespace gfxgraph::lanecheck

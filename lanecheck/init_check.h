@@ -26,6 +26,10 @@ struct InitWave {
   std::array<uint32_t, kMost> loaded;
   unsigned dwords = 0;
   bool pending = false;  // some lane loaded an unwritten dword
+  // Of `loaded`: lanes that got what an instruction made of unwritten bytes and stored.
+  std::array<uint32_t, kMost> computed;
+  // LaneWaveState::raw.
+  std::array<uint32_t, 512> raw;
 
   // Index in `loaded` of the access's first dword. A FLAT load whose lanes access both LDS and
   // memory has two events for the same registers.
@@ -43,6 +47,7 @@ struct InitWave {
   bool bits_known = false;  // `bits` holds the whole shadow
   struct Lds : WrittenBytes {
     uint32_t waves = 0;
+    std::vector<bool> computed;  // by dword, of unwritten bytes; empty: none
   };
   Lds* lds = nullptr;  // the workgroup's; null: it has no LDS
 };
@@ -55,9 +60,13 @@ class InitCheck {
   InitCheck(Sites& sites, Budget& budget) : sites_(sites), memory_(budget) {}
 
   InitMemory& memory() { return memory_; }
-  void next_launch(uint32_t kernel) { kernel_ = kernel; }
+  // `trace_event`: the sequence number of the launch's event.
+  void next_launch(uint32_t kernel, uint64_t trace_event) {
+    kernel_ = kernel;
+    trace_event_ = trace_event;
+  }
   void dispatch_begin() { lds_.clear(); }
-  void wave_begin(InitWave& me, const Wave& wave);
+  void wave_begin(LaneWaveState& state, InitWave& me, const Wave& wave);
   void wave_end(const Wave& wave);
 
   // Hooks around an instruction, called in addition to the lane observer's.
@@ -78,6 +87,9 @@ class InitCheck {
                    const emulator::ScalarEvent& event);
   // Call after an instruction with InitWave::pending.
   static void finish_load(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst);
+  // The instruction's result is undefined in an active lane: whether it only moved its source.
+  static void undefined_result(LaneWaveState& state, InitWave& me, const Wave& wave,
+                               const Inst& inst, const emulator::InstOperands& operands);
   void branch(LaneWaveState& state, const Wave& wave, const Inst& inst);
   static void before_bitwise(LaneWaveState& state, InitWave& me, const Wave& wave,
                              const Inst& inst);
@@ -85,8 +97,9 @@ class InitCheck {
   // EXEC was written with a partly undefined value.
   void exec_written(LaneWaveState& state, const Wave& wave, const Inst& inst);
 
-  // Memory at this address is copied to the host.
-  void read_by_host(uint64_t launch, uint64_t address, uint64_t bytes);
+  // Memory at this address is copied to the host by this event of the trace. Whether a finding
+  // was added.
+  bool read_by_host(uint64_t launch, uint64_t trace_event, uint64_t address, uint64_t bytes);
 
  private:
   GFXGRAPH_INLINE bool all_written(const InitWave& me, const Wave& wave,
@@ -103,6 +116,9 @@ class InitCheck {
   // The lanes for which an image store writes a texel from defined registers.
   static uint32_t defined_texels(const LaneWaveState& state, const Wave& wave, const Inst& inst);
   void load(InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes);
+  // A load whose results go to LDS.
+  void load_to_lds(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
+                   const emulator::MemoryEvent& event, uint32_t lanes);
   // If any dword of a texel is unwritten, all results of the instruction are undefined.
   void load_texels(InitWave& me, const Inst& inst, const emulator::MemoryEvent& event,
                    uint32_t lanes);
@@ -114,6 +130,7 @@ class InitCheck {
   Sites& sites_;
   InitMemory memory_;
   uint32_t kernel_ = 0;
+  uint64_t trace_event_ = 0;
   std::unordered_map<const emulator::Workgroup*, InitWave::Lds> lds_;
 };
 

@@ -41,7 +41,8 @@ Result<void> InitEvents::apply(const format::HostWrite& write) {
   return {};
 }
 
-Result<void> InitEvents::apply(const format::Copy& copy, uint64_t launch) {
+Result<bool> InitEvents::apply(const format::Copy& copy, uint64_t launch, uint64_t trace_event) {
+  bool found = false;
   const uint64_t to = address_of(copy.destination.allocation);
   const uint64_t from = address_of(copy.source.allocation);
   const uint64_t width = copy.width_bytes;
@@ -60,10 +61,10 @@ Result<void> InitEvents::apply(const format::Copy& copy, uint64_t launch) {
     } else if (to != 0) {
       check_.memory().set_written(row(to, copy.destination), width);
     } else if (from != 0) {
-      check_.read_by_host(launch, row(from, copy.source), width);
+      found = check_.read_by_host(launch, trace_event, row(from, copy.source), width) || found;
     }
   });
-  return {};
+  return found;
 }
 
 Result<void> InitEvents::apply(const format::Memset& memset) {

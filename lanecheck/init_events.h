@@ -13,11 +13,12 @@ class InitEvents {
  public:
   explicit InitEvents(InitCheck& check) : check_(check) {}
 
-  // `launch`: index of the next launch. Copies and memsets must be within their buffers.
+  // `launch`: index of the last launch; `trace_event`: of the copy. Returns whether a copy added a
+  // finding. Copies and memsets must be within their buffers.
   Result<void> apply(const format::AllocationBegin& begin);
   Result<void> apply(const format::AllocationEnd& end);
   Result<void> apply(const format::HostWrite& write);
-  Result<void> apply(const format::Copy& copy, uint64_t launch);
+  Result<bool> apply(const format::Copy& copy, uint64_t launch, uint64_t trace_event);
   Result<void> apply(const format::Memset& memset);
 
  private:

@@ -108,16 +108,39 @@ void InitMemory::set_written(uint64_t address, uint64_t bytes) {
                    origins_.lower_bound(address + bytes));
 }
 
-void InitMemory::set_undefined(uint64_t address, uint64_t bytes, const Origin& origin) {
+uint32_t InitMemory::add_origin(const Origin& origin) {
+  const auto [at, added] = store_of_.try_emplace({origin.place.launch, origin.pc, origin.computed},
+                                                 static_cast<uint32_t>(stores_.size()));
+  if (added) stores_.push_back(origin);
+  return at->second;
+}
+
+void InitMemory::set_undefined(uint64_t address, uint64_t bytes, uint32_t origin) {
   constexpr size_t kMostOrigins = 1 << 20;
   change(address, bytes, false);
   for (uint64_t at = address & ~uint64_t{3}; at < address + bytes; at += 4)
     if (origins_.size() < kMostOrigins) origins_[at] = origin;
 }
 
-const InitMemory::Origin* InitMemory::origin(uint64_t address, uint64_t bytes) const {
-  const auto found = origins_.lower_bound(address & ~uint64_t{3});
-  return found == origins_.end() || found->first >= address + bytes ? nullptr : &found->second;
+bool InitMemory::computed(uint64_t address, uint64_t bytes) const {
+  for (auto at = origins_.lower_bound(address & ~uint64_t{3});
+       at != origins_.end() && at->first < address + bytes; ++at)
+    if (stores_[at->second].computed) return true;
+  return false;
+}
+
+std::vector<const InitMemory::Origin*> InitMemory::origins(uint64_t address, uint64_t bytes) const {
+  std::vector<const Origin*> result;
+  uint32_t last = UINT32_MAX;
+  for (auto at = origins_.lower_bound(address & ~uint64_t{3});
+       at != origins_.end() && at->first < address + bytes; ++at) {
+    if (at->second == last) continue;
+    last = at->second;
+    const Origin* const one = &stores_[last];
+    if (std::ranges::find(result, one) == result.end()) result.push_back(one);
+    if (result.size() == kMostOfRange) break;
+  }
+  return result;
 }
 
 void InitMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
@@ -129,7 +152,8 @@ void InitMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
     const bool written = unwritten(from + at, 1) == 0;
     change(to + at, 1, written);
     if (written || origins_.empty()) continue;
-    if (const Origin* const one = origin(from + at, 1)) origins_[(to + at) & ~uint64_t{3}] = *one;
+    const auto one = origins_.find((from + at) & ~uint64_t{3});
+    if (one != origins_.end()) origins_[(to + at) & ~uint64_t{3}] = one->second;
   }
 }
 

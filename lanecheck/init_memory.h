@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
 #include "lanecheck/budget.h"
+#include "lanecheck/sites.h"
 
 namespace gfxgraph::lanecheck {
 
@@ -49,10 +51,16 @@ class InitMemory {
   InitMemory(const InitMemory&) = delete;
   InitMemory& operator=(const InitMemory&) = delete;
 
-  // A store of a value computed from unwritten bytes.
+  // A store of undefined values.
   struct Origin {
     uint32_t kernel = 0;
     uint64_t pc = 0;
+    emulator::Op op = emulator::Op{0};
+    EventPlace place;
+    uint64_t trace_event = 0;  // of the launch
+    uint64_t lanes = 0;
+    // Made of unwritten bytes by an instruction, not only moved: structs have padding.
+    bool computed = false;
   };
 
   // Starts and stops tracking a buffer. A new buffer is unwritten.
@@ -80,10 +88,14 @@ class InitMemory {
   // The number of unwritten bytes.
   uint64_t count_unwritten(uint64_t address, uint64_t bytes);
   void set_written(uint64_t address, uint64_t bytes);
-  // Marks the range as unwritten.
-  void set_undefined(uint64_t address, uint64_t bytes, const Origin& origin);
-  // The first store of an undefined value in [address, address + bytes); null: none.
-  const Origin* origin(uint64_t address, uint64_t bytes) const;
+  // Marks the range as unwritten. `origin` as from add_origin().
+  void set_undefined(uint64_t address, uint64_t bytes, uint32_t origin);
+  uint32_t add_origin(const Origin& origin);
+  // Whether a dword of the range was stored computed from unwritten bytes.
+  bool computed(uint64_t address, uint64_t bytes) const;
+  // The stores of undefined values in [address, address + bytes), each once, at most kMostOfRange.
+  static constexpr size_t kMostOfRange = 16;
+  std::vector<const Origin*> origins(uint64_t address, uint64_t bytes) const;
   void copy(uint64_t to, uint64_t from, uint64_t bytes);
 
  private:
@@ -104,8 +116,10 @@ class InitMemory {
   uint64_t taken_ = 0;
   uint64_t low_ = 0, high_ = 0;  // bounds of all ranges
   std::array<Range*, 32> near_ = {};
-  std::map<uint64_t, Range> ranges_;    // by address
-  std::map<uint64_t, Origin> origins_;  // by address of a dword
+  std::map<uint64_t, Range> ranges_;  // by address
+  std::vector<Origin> stores_;
+  std::map<std::tuple<uint64_t, uint64_t, bool>, uint32_t> store_of_;  // launch, pc, computed
+  std::map<uint64_t, uint32_t> origins_;  // index in stores_, by address of a dword
 };
 
 }  // namespace gfxgraph::lanecheck

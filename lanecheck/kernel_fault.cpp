@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/print.h"
 #include "emulator/analysis/control_flow.h"
+#include "lanecheck/user_line.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -36,6 +38,11 @@ bool begins_grid_sync(const emulator::RegionTable& memory, uint64_t pc) {
   return false;
 }
 
+// Stores to memory have an instruction of their own.
+std::string store_wait(std::string_view counter) {
+  return counter == "vscnt" ? "s_waitcnt_vscnt" : fmt::format("s_waitcnt {}", counter);
+}
+
 }  // namespace
 
 std::string place_text(const std::vector<LoadedCode>& loaded, uint64_t pc) {
@@ -45,7 +52,7 @@ std::string place_text(const std::vector<LoadedCode>& loaded, uint64_t pc) {
   std::string text = fmt::format("pc {:#x}", address);
   if (const codeobj::Kernel* const kernel = code->object->kernel_at(address))
     text = format_printable("{}+{:#x}", kernel->name, address - kernel->entry_address);
-  if (const auto source = code->object->source_location(address))
+  if (const auto source = user_line(*code->object, address))
     text += format_printable(" ({}:{})", source->file, source->line);
   return text;
 }
@@ -88,14 +95,23 @@ std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
 LaneEvent wait_event(const WaitCheck::Place& place, uint64_t launch,
                      const std::vector<LoadedCode>& code) {
   LaneEvent event;
-  event.finding_class = FindingClass::kS3;
+  const bool store = place.what == WaitCheck::What::kStore;
+  event.finding_class = store ? FindingClass::kS7 : FindingClass::kS3;
   event.place.launch = launch;
   event.pc = place.pc;
   event.op = place.op;
-  event.detail =
-      fmt::format("{} is {} before the load at {} has completed; s_waitcnt {} is missing",
-                  register_name(place.code), place.overwrites ? "overwritten" : "read",
-                  place_text(code, place.load_pc), place.counter);
+  const std::string other = place_text(code, place.load_pc);
+  if (store)
+    event.detail = fmt::format("the store at {} may not have completed; {} is missing", other,
+                               store_wait(place.counter));
+  else if (place.what == WaitCheck::What::kLds)
+    event.detail = fmt::format(
+        "LDS is read before the load to LDS at {} has completed; s_waitcnt vmcnt is missing",
+        other);
+  else
+    event.detail = fmt::format(
+        "{} is {} before the load at {} has completed; s_waitcnt {} is missing",
+        register_name(place.code), place.overwrites ? "overwritten" : "read", other, place.counter);
   return event;
 }
 

@@ -266,6 +266,20 @@ uint32_t LaneObserver::judge_active(WaveState& state, const Wave& wave, const In
   return event.exec & ~drop;
 }
 
+namespace {
+
+// Whether the address without the instruction's own offset is in a buffer of the program: a
+// neighbour of an element that the lane may name. Only the compiler put the two together, as it
+// does with the guarded accesses of a stencil.
+bool is_neighbour(const emulator::RegionTable& regions, const Inst& inst, uint64_t address) {
+  if (inst.imm == 0) return false;
+  const uint64_t own = address - static_cast<uint64_t>(int64_t{inst.imm});
+  const Region* const region = regions.find(own);
+  return is_recorded(region) && !past_requested(*region, own, 1);
+}
+
+}  // namespace
+
 void LaneObserver::judge_masked(WaveState& state, const Wave& wave, const Inst& inst,
                                 const emulator::MemoryEvent& event, uint32_t masked) {
   const AddressShadow shadow = address_shadow(state, wave, inst);
@@ -280,7 +294,7 @@ void LaneObserver::judge_masked(WaveState& state, const Wave& wave, const Inst& 
     const uint64_t address = event.address[lane];
     const emulator::Region* const region = regions_->find(address);
     if (region == nullptr || !region->contains(address, event.access_bytes)) {
-      unmapped |= 1u << lane;
+      if (options_.literal || !is_neighbour(*regions_, inst, address)) unmapped |= 1u << lane;
       continue;
     }
     if (region->tag == DeviceHeap::kTag) continue;
@@ -412,6 +426,29 @@ uint32_t LaneObserver::judge_scratch(WaveState& state, const Wave& wave, const I
   return inside.exec;
 }
 
+namespace {
+
+// A dword of scratch is stored from a lane, or loaded to it: so is what is known of a mask there.
+void move_part_mask(LaneWaveState& state, const emulator::Wave& wave, const Inst& inst, bool store,
+                    unsigned dword, unsigned lane, uint64_t at) {
+  const uint32_t code = (store ? inst.src[1] : inst.dst) + dword;
+  if (code < kVgpr0 || code >= 512) return;
+  const uint32_t key = code * 32u + lane;
+  if (!store) {
+    if (const auto part = state.scratch_part_masks.find(at); part != state.scratch_part_masks.end())
+      state.part_masks[key] = part->second;
+    return;
+  }
+  const auto part = state.part_masks.find(key);
+  if (part != state.part_masks.end() &&
+      part->second.value == wave.v(static_cast<uint16_t>(code)).lane[lane])
+    state.scratch_part_masks[at] = part->second;
+  else
+    state.scratch_part_masks.erase(at);
+}
+
+}  // namespace
+
 // Scratch holds spilled registers: what was not stored is as undefined as a register never written.
 void LaneObserver::watch_scratch(WaveState& state, const Wave& wave, const Inst& inst,
                                  const emulator::MemoryEvent& event) {
@@ -420,7 +457,10 @@ void LaneObserver::watch_scratch(WaveState& state, const Wave& wave, const Inst&
   const unsigned dwords = std::max<unsigned>(1, event.access_bytes / 4u);
   const bool store = event.kind != emulator::AccessKind::kLoad;
   if (store && state.scratch.empty()) state.scratch.resize(dwords_in_wave);
+  if (store && state.raw != nullptr) state.scratch_computed.resize(dwords_in_wave);
+  uint32_t computed = 0;
   uint32_t defined = ~0u;
+  const bool moves_masks = !state.part_masks.empty() || !state.scratch_part_masks.empty();
   for (uint32_t rest = event.exec; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const uint64_t first = (event.address[lane] - wave.scratch_base) / 4;
@@ -430,16 +470,24 @@ void LaneObserver::watch_scratch(WaveState& state, const Wave& wave, const Inst&
         defined &= ~(1u << lane);
         break;
       }
+      if (moves_masks) move_part_mask(state, wave, inst, store, d, lane, at);
       if (!store) {
-        if (!state.scratch[at]) defined &= ~(1u << lane);
+        if (state.scratch[at]) continue;
+        defined &= ~(1u << lane);
+        if (!state.scratch_computed.empty() && state.scratch_computed[at]) computed |= 1u << lane;
       } else if (inst.src[1] >= kVgpr0 && inst.src[1] < 512) {
-        state.scratch[at] = (state.defined[(inst.src[1] + d) & 511] >> lane & 1) != 0;
+        const unsigned code = (inst.src[1] + d) & 511;
+        state.scratch[at] = (state.defined[code] >> lane & 1) != 0;
+        if (state.raw != nullptr) state.scratch_computed[at] = (state.raw[code] >> lane & 1) == 0;
       } else {
         state.scratch[at] = true;
       }
     }
   }
-  if (!store) state.loaded_defined = defined;
+  if (store) return;
+  state.loaded_defined = defined;
+  state.loaded_computed = computed;
+  state.loads_scratch = true;
 }
 
 }  // namespace gfxgraph::lanecheck

@@ -5,8 +5,10 @@
 #include <bitset>
 #include <cstring>
 
+#include "emulator/decode/operand_uses.h"
 #include "emulator/engine/launch.h"
 #include "emulator/engine/wave64.h"
+#include "lanecheck/cross_lane.h"
 #include "lanecheck/lane_observer.inl"
 
 namespace gfxgraph::lanecheck {
@@ -47,7 +49,8 @@ void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
   else if (inst.format == emulator::Format::kSmem && watch.sources_defined)
     operands.user |= kAddressDefined;
   operands.hooked = watch.how == AddressFlow::Watch::How::kRun ||
-                    (watch.how == AddressFlow::Watch::How::kAlone && rule != ShadowRule::kNone);
+                    (watch.how == AddressFlow::Watch::How::kAlone && rule != ShadowRule::kNone) ||
+                    (rule == ShadowRule::kCrossLane && may_miss_lanes(inst));
 }
 
 void LaneObserver::add_kernel(uint64_t kernel_object, size_t most_instructions) {
@@ -141,7 +144,12 @@ void LaneObserver::wave_begin(WaveState& state, const Wave& wave, const emulator
       uint64_t{groups_[0]} * (info.workgroup[1] + uint64_t{groups_[1]} * info.workgroup[2]);
   state.place.wave = info.wave;
   state.scratch.clear();
+  if (!state.part_masks.empty()) state.part_masks.clear();
+  if (!state.scratch_part_masks.empty()) state.scratch_part_masks.clear();
   state.loaded_defined = ~0u;
+  state.scratch_computed.clear();
+  state.loads_scratch = false;
+  state.raw = nullptr;
   state.pending.clear();
   state.lower = nullptr;
   if (wave.upper != nullptr) {
@@ -194,12 +202,15 @@ void LaneObserver::take_apart(WaveState& state, const Wave& wave, const ShadowRu
     take_steps(state, wave, run, run.steps.size());
 }
 
-void LaneObserver::take_steps(WaveState& state, const Wave& wave, const ShadowRun& run,
-                              size_t count) {
+void LaneObserver::take_step(WaveState& state, const Wave& wave, const ShadowStep& step) {
   // All rules but kNone and kRun.
   constexpr unsigned kCount = static_cast<unsigned>(ShadowRule::kRun);
-  for (size_t n = 0; n < count; ++n)
-    apply_rule(state, wave, *run.steps[n], std::make_integer_sequence<unsigned, kCount>());
+  apply_rule(state, wave, step, std::make_integer_sequence<unsigned, kCount>());
+}
+
+void LaneObserver::take_steps(WaveState& state, const Wave& wave, const ShadowRun& run,
+                              size_t count) {
+  for (size_t n = 0; n < count; ++n) take_step(state, wave, *run.steps[n]);
 }
 
 void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& inst,
@@ -212,6 +223,13 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
     return;
   }
   const uint32_t exec = wave.exec();
+  if (inst.op == Op::ds_append || inst.op == Op::ds_consume) {
+    // Once for both halves of a wave64.
+    write_register(state, inst.dst, exec, ~0u, inst);
+    if (wave.upper == nullptr) return;
+    auto& upper = *static_cast<WaveState*>(wave.upper->observer_state);
+    return write_register(upper, inst.dst, wave.upper->exec(), ~0u, inst);
+  }
   const auto of = [&](uint16_t code, unsigned dword = 0) {
     return code < 512 ? state.defined[(code + dword) & 511] : ~0u;
   };
@@ -228,7 +246,12 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
       const WaveState& half = half_of(state, wave, lane);
       const uint32_t shadow = inst.src[0] < 512 ? half.defined[inst.src[0]] : ~0u;
       const bool defined = (shadow >> (lane & 31) & 1) != 0;
-      if (inst.dst < 128) state.defined[inst.dst] = defined ? ~0u : 0;
+      if (inst.dst >= 128) return;
+      state.defined[inst.dst] = defined ? ~0u : 0;
+      if (defined || half.part_masks.empty()) return;
+      const auto part = half.part_masks.find(inst.src[0] * 32u + (lane & 31));
+      if (part != half.part_masks.end() && part->second.value == wave.sgpr[inst.dst])
+        state.defined[inst.dst] = part->second.defined;
       return;
     }
     case ShadowRule::kWriteLane: {
@@ -236,22 +259,31 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
       WaveState& half = half_of(state, wave, lane);
       const uint32_t bit = 1u << (lane & 31);
       uint32_t& shadow = half.defined[inst.dst & 511];
-      shadow = of(inst.src[0]) == ~0u ? shadow | bit : shadow & ~bit;
+      const uint32_t defined = of(inst.src[0]);
+      shadow = defined == ~0u ? shadow | bit : shadow & ~bit;
+      if (defined != 0 && defined != ~0u)
+        half.part_masks[inst.dst * 32u + (lane & 31)] = {wave.read32(&inst, 0), defined};
+      else if (!half.part_masks.empty())
+        half.part_masks.erase(inst.dst * 32u + (lane & 31));
       half.writer[inst.dst & 255] = static_cast<uint32_t>(inst.pc);
       half.written[inst.dst & 255] |= bit;
       return;
     }
-    case ShadowRule::kCrossLane: all = (all & exec) == exec ? ~0u : all; break;
+    case ShadowRule::kCrossLane:
+      for (unsigned n = 0; n < operands.dest_count; ++n)
+        for (unsigned d = 0; d < operands.dest[n].dwords; ++d) {
+          const unsigned code = operands.dest[n].code + d;
+          if (code >= kVgpr0)
+            write_register(state, code, state.exchange_written, state.exchange_defined, inst);
+          else
+            state.defined[code & 511] = state.exchange_defined | ~state.exchange_written;
+        }
+      return;
     case ShadowRule::kLoad:
       all &= state.loaded_defined;
       state.loaded_defined = ~0u;
       break;
     default: break;
-  }
-  const bool for_both = inst.op == Op::ds_append || inst.op == Op::ds_consume;
-  if (for_both && wave.upper != nullptr) {
-    auto& upper = *static_cast<WaveState*>(wave.upper->observer_state);
-    write_register(upper, inst.dst, wave.upper->exec(), ~0u, inst);
   }
   for (unsigned n = 0; n < operands.dest_count; ++n) {
     for (unsigned d = 0; d < operands.dest[n].dwords; ++d) {
@@ -263,6 +295,49 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
       }
     }
   }
+}
+
+void LaneObserver::before_exchange(WaveState& state, const Wave& wave, const Inst& inst) {
+  if (!emulator::permutes_lanes(inst)) return;
+  const CrossLane lanes = cross_lane(inst, wave);
+  const InstOperands& operands = emulator::operands_of(inst);
+  // The exchanged operand; the others are each lane's own.
+  const uint16_t moved =
+      inst.src[inst.format == emulator::Format::kDs && inst.op != Op::ds_swizzle_b32 ? 1 : 0];
+  uint32_t own = ~0u;
+  for (unsigned n = 0; n < operands.source_count; ++n) {
+    // As src[1] is src[0], too, in v_add_f32_dpp v0, v0, v0, the other use counts as well.
+    const OperandRef& source = operands.source[n];
+    const bool again = inst.src[1] == moved || inst.src[2] == moved;
+    if (source.code == moved && (inst.format == emulator::Format::kDs || !again)) continue;
+    for (unsigned d = 0; d < source.dwords; ++d) own &= state.defined[(source.code + d) & 511];
+  }
+  const uint32_t shadow = moved < 512 ? state.defined[moved] : ~0u;
+  uint32_t defined = 0;
+  for (unsigned lane = 0; lane < emulator::kLanes; ++lane) {
+    const uint8_t from = lanes.from[lane];
+    if (from == CrossLane::kNone || (shadow >> from & 1) != 0) defined |= 1u << lane;
+  }
+  state.exchange_written = lanes.written;
+  state.exchange_defined = defined & own;
+  report_exchange(state, wave, inst, lanes.past, "past the wave");
+  report_exchange(state, wave, inst, lanes.inactive, "inactive");
+}
+
+void LaneObserver::report_exchange(WaveState& state, const Wave& wave, const Inst& inst,
+                                   uint32_t lanes, const char* which) {
+  if (lanes == 0) return;
+  LaneEvent found;
+  found.finding_class = FindingClass::kS8;
+  found.place = state.place;
+  found.pc = inst.pc;
+  found.op = inst.op;
+  found.lanes = uint64_t{lanes} << wave.first_lane;
+  found.exec = uint64_t{wave.exec()} << wave.first_lane;
+  const bool several = (lanes & (lanes - 1)) != 0;
+  found.detail = std::string("lane") + (several ? "s " : " ") + lane_ranges(found.lanes) +
+                 (several ? " name lanes that are " : " names a lane that is ") + which;
+  sites_.add(kernel_, found);
 }
 
 void LaneObserver::after_relative(WaveState& state, const Wave& wave, const Inst& inst) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/engine/observer.h"
@@ -46,6 +47,23 @@ struct LaneWaveState {
   // One bit per dword of the wave's scratch: whether it was stored; empty: none was.
   std::vector<bool> scratch;
   uint32_t loaded_defined = ~0u;  // lanes whose bytes in the last scratch load had been stored
+  // Code without optimisation keeps lane masks in lanes of VGPRs (v_writelane), and these in
+  // scratch. Masks of which only some bits are defined: the lane counts as undefined, and which
+  // bits are is here. An entry holds as long as the lane has this value.
+  struct PartMask {
+    uint32_t value = 0;
+    uint32_t defined = 0;  // as the shadow of an SGPR
+  };
+  std::unordered_map<uint32_t, PartMask> part_masks;          // by operand code * 32 + lane
+  std::unordered_map<uint64_t, PartMask> scratch_part_masks;  // by index in `scratch`
+  // kCrossLane: set before the instruction, when its sources are what it reads.
+  uint32_t exchange_written = 0, exchange_defined = 0;
+  // initcheck; null: it does not run. By operand code, where a lane is undefined: it holds what
+  // was never written, moved at most. No other instruction made a value of it.
+  uint32_t* raw = nullptr;
+  std::vector<bool> scratch_computed;  // as `scratch`: stored, undefined and not raw
+  uint32_t loaded_computed = 0;        // lanes whose bytes in the last scratch load were that
+  bool loads_scratch = false;          // the last instruction loads from scratch
 };
 
 // The shadow of an access's address registers.
@@ -110,7 +128,10 @@ class LaneObserver {
     return operands.user >> kRuleShift;
   }
   template <unsigned kRule>
-  GFXGRAPH_INLINE void before(WaveState&, const Wave&, const Inst&) {}
+  GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst) {
+    if constexpr (kRule == static_cast<unsigned>(ShadowRule::kCrossLane))
+      before_exchange(state, wave, inst);
+  }
   template <unsigned kRule>
   GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
   GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
@@ -126,12 +147,16 @@ class LaneObserver {
   // A run whose sources are not all defined.
   static void take_apart(WaveState& state, const Wave& wave, const ShadowRun& run);
   // Applies the first `count` steps of a run, one by one.
+  static void take_step(WaveState& state, const Wave& wave, const ShadowStep& step);
   static void take_steps(WaveState& state, const Wave& wave, const ShadowRun& run, size_t count);
 
   static void before_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
   void after_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
 
  private:
+  void before_exchange(WaveState& state, const Wave& wave, const Inst& inst);
+  void report_exchange(WaveState& state, const Wave& wave, const Inst& inst, uint32_t lanes,
+                       const char* which);
   static void after_relative(WaveState& state, const Wave& wave, const Inst& inst);
   uint32_t judge_active(WaveState& state, const Wave& wave, const Inst& inst,
                         const emulator::MemoryEvent& event, uint32_t active);
@@ -167,6 +192,9 @@ class LaneObserver {
   // Bit position of the rule in InstOperands::user, above packed_sources() or the index of a run.
   static constexpr unsigned kRuleShift = 27;
   static constexpr uint32_t kUserMask = (1u << kRuleShift) - 1;
+  const ShadowRun& run_of(const Inst& inst) const {
+    return flow_.run(emulator::operands_of(inst).user & kUserMask);
+  }
   // Whether no source of a branch or bitwise scalar instruction can be undefined.
   bool sources_defined(uint64_t pc) const { return flow_.watch(pc).sources_defined; }
 

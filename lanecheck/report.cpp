@@ -5,6 +5,7 @@
 #include "base/demangle.h"
 #include "base/print.h"
 #include "lanecheck/check.h"
+#include "lanecheck/user_line.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -56,9 +57,10 @@ std::string distance_text(const Finding& finding) {
   if (near.freed) return fmt::format(", in {} after it was freed", size);
   if (near.distance_bytes < 0) {
     if (finding.address >= near.address) {
-      // Starts inside and crosses the end.
-      return fmt::format(", {} bytes before the end of {}",
-                         uint64_t{0} - static_cast<uint64_t>(near.distance_bytes), size);
+      const uint64_t from = finding.address - near.address;
+      const bool crosses = finding.access_bytes > near.size_bytes - from;
+      return fmt::format("{} byte {} of {}", crosses ? ", crosses the end from" : ", at", from,
+                         size);
     }
     return fmt::format(" is {} bytes before {}",
                        uint64_t{0} - static_cast<uint64_t>(near.distance_bytes), size);
@@ -107,7 +109,7 @@ void render_finding(const Finding& finding, const FindingCalls& calls, const Fin
   out += '\n';
   if (finding.source) {
     append_source(out, "at", *finding.source);
-    for (size_t n = 1; n < place.inline_stack.size(); ++n)
+    for (size_t n = user_frame(place.inline_stack) + 1; n < place.inline_stack.size(); ++n)
       append_source(out, "inlined at", place.inline_stack[n]);
   } else {
     out += "    at an unknown line: compile the kernel with -g\n";

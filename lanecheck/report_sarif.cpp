@@ -27,11 +27,29 @@ std::string uri_of(const std::string& path) {
   return uri;
 }
 
+// Viewers show these texts as paragraphs: a capital letter, and a full stop.
+std::string with_stop(std::string text) {
+  const bool ends = text.empty() || text.back() == '.' || text.back() == '!' || text.back() == '?';
+  return ends ? text : text + '.';
+}
+std::string sentence(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return with_stop(std::move(text));
+}
+
+std::string message_of(const Finding& finding) {
+  const ClassText& text = class_text(finding.finding_class);
+  const std::string what = describe(finding);
+  const std::string summary = what.starts_with(text.summary) ? "" : sentence(text.summary) + " ";
+  return fmt::format("{}{} To fix it: {}", summary, sentence(what), sentence(text.fix));
+}
+
 Json rule_of(const ClassText& text) {
   return {{"id", text.code},
           {"name", text.name},
-          {"shortDescription", {{"text", text.summary}}},
-          {"help", {{"text", text.fix}}},
+          {"shortDescription", {{"text", sentence(text.summary)}}},
+          {"help", {{"text", sentence(text.fix)}}},
           {"defaultConfiguration", {{"level", severity_name(text.severity)}}},
           {"properties", {{"tool", tool_name(text.tool)}}}};
 }
@@ -56,7 +74,8 @@ Json frame_of(const codeobj::SourceLocation& source) {
 Json stack_of(const std::vector<codeobj::SourceLocation>& inline_stack) {
   Json frames = Json::array();
   for (const codeobj::SourceLocation& frame : inline_stack) frames.push_back(frame_of(frame));
-  return {{"message", {{"text", "inlined calls, innermost first"}}}, {"frames", std::move(frames)}};
+  return {{"message", {{"text", "Inlined calls, innermost first."}}},
+          {"frames", std::move(frames)}};
 }
 
 Json location_of(const Finding& finding) {
@@ -70,22 +89,20 @@ Json location_of(const Finding& finding) {
 
 Json result_of(const Finding& finding, const FindingPlace& place) {
   const ClassText& text = class_text(finding.finding_class);
-  Json result = {
-      {"ruleId", text.code},
-      {"ruleIndex", static_cast<size_t>(finding.finding_class)},
-      {"level", severity_name(finding.severity)},
-      {"message",
-       {{"text", fmt::format("{}: {}; fix: {}", text.summary, describe(finding), text.fix)}}},
-      {"locations", Json::array({location_of(finding)})},
-      {"occurrenceCount", finding.events},
-      {"properties",
-       {{"kernelOffsetBytes", finding.kernel_offset},
-        {"mnemonic", finding.mnemonic},
-        {"launches", finding.launches},
-        {"firstLaunch", finding.launch},
-        {"workgroup", finding.workgroup},
-        {"wave", finding.wave},
-        {"lanes", lane_ranges(finding.lanes)}}}};
+  Json result = {{"ruleId", text.code},
+                 {"ruleIndex", static_cast<size_t>(finding.finding_class)},
+                 {"level", severity_name(finding.severity)},
+                 {"message", {{"text", message_of(finding)}}},
+                 {"locations", Json::array({location_of(finding)})},
+                 {"occurrenceCount", finding.events},
+                 {"properties",
+                  {{"kernelOffsetBytes", finding.kernel_offset},
+                   {"mnemonic", finding.mnemonic},
+                   {"launches", finding.launches},
+                   {"firstLaunch", finding.launch},
+                   {"workgroup", finding.workgroup},
+                   {"wave", finding.wave},
+                   {"lanes", lane_ranges(finding.lanes)}}}};
   if (place.inline_stack.size() > 1) result["stacks"] = Json::array({stack_of(place.inline_stack)});
   if (!finding.suppressed_by.empty()) {
     result["suppressions"] =
@@ -104,7 +121,7 @@ void append_results(const Report& report, const std::string& trace_name, Json& r
 }
 
 void notify(Json& notifications, const char* level, const std::string& text) {
-  notifications.push_back({{"level", level}, {"message", {{"text", text}}}});
+  notifications.push_back({{"level", level}, {"message", {{"text", with_stop(text)}}}});
 }
 
 // `lead` begins each text.

@@ -23,7 +23,7 @@ enum class ShadowRule : uint32_t {
   kLoad,       // VGPRs from memory that may be scratch
   kReadLane,   // reads one lane of a VGPR
   kWriteLane,  // writes one lane of a VGPR
-  kCrossLane,  // lanes read other lanes: defined in active lanes if all active source lanes are
+  kCrossLane,  // lanes read other lanes (cross_lane.h), or all one value (ds_append)
   kSelect,     // v_cndmask: as the selected source
   kRelative,   // registers indexed by M0
   kSwap,       // exchanges two VGPRs

@@ -47,7 +47,6 @@ bool may_be_in_run(const ShadowStep& step) {
     case ShadowRule::kDefined:
     case ShadowRule::kLaneMask:
     case ShadowRule::kMixed:
-    case ShadowRule::kCrossLane:
     case ShadowRule::kSelect:
     case ShadowRule::kWide: return true;
     // v_readlane may read a lane whose EXEC bit is 0.
@@ -59,8 +58,7 @@ bool may_be_in_run(const ShadowStep& step) {
 static bool goes_by_lane(const ShadowStep& step) {
   switch (step.rule) {
     case ShadowRule::kSelect:
-    case ShadowRule::kReadLane:
-    case ShadowRule::kCrossLane: return false;
+    case ShadowRule::kReadLane: return false;
     default: return true;
   }
 }

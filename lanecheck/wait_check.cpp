@@ -46,6 +46,14 @@ struct State {
   std::array<uint32_t, kVectors> vector_load, lds_load;
   std::array<uint32_t, kScalars> scalar_load;
   std::array<bool, kScalars> scalar;
+  // The last store to LDS and to memory, as the loads above.
+  uint8_t lds_store_age, store_age;
+  uint32_t lds_store, store;
+  bool store_last;  // it is the last access to memory
+  // A load to LDS without a wait of vmcnt behind it: one that is under way later may be for another
+  // place.
+  bool to_lds;
+  uint32_t to_lds_load;
 
   State() { clear(); }
   void clear() {
@@ -55,6 +63,15 @@ struct State {
     vector_load.fill(0);
     lds_load.fill(0);
     scalar_load.fill(0);
+    lds_store_age = store_age = kArrived;
+    lds_store = store = to_lds_load = 0;
+    store_last = to_lds = false;
+  }
+  static void wait(uint8_t& age, unsigned left) {
+    if (age >= left) age = kArrived;
+  }
+  static void issue(uint8_t& age) {
+    if (age != kArrived && ++age > kMostOutstanding) age = kArrived;
   }
   static void wait(std::array<uint8_t, kVectors>& ages, unsigned left) {
     for (uint8_t& age : ages)
@@ -83,6 +100,20 @@ struct State {
       scalar_load[n] = other.scalar_load[n];
       changed = true;
     }
+    const auto later = [&](uint8_t& age, uint32_t& op, uint8_t other_age, uint32_t other_op) {
+      if (other_age >= age) return;
+      age = other_age;
+      op = other_op;
+      changed = true;
+    };
+    later(lds_store_age, lds_store, other.lds_store_age, other.lds_store);
+    later(store_age, store, other.store_age, other.store);
+    if (store_last && !other.store_last) changed = true;
+    store_last = store_last && other.store_last;
+    if (other.to_lds && !to_lds) {
+      to_lds = changed = true;
+      to_lds_load = other.to_lds_load;
+    }
     return changed;
   }
 };
@@ -91,6 +122,18 @@ bool is_vector_memory(Format format) {
   return format == Format::kFlat || format == Format::kGlobal || format == Format::kScratch ||
          format == Format::kMubuf || format == Format::kMtbuf || format == Format::kMimg;
 }
+bool is_wait(Op op) {
+  switch (op) {
+    case Op::s_waitcnt:
+    case Op::s_waitcnt_vmcnt:
+    case Op::s_waitcnt_vscnt:
+    case Op::s_waitcnt_lgkmcnt:
+    case Op::s_waitcnt_expcnt:
+    case Op::s_nop: return true;
+    default: return false;
+  }
+}
+bool is_fence(Op op) { return op == Op::buffer_gl0_inv || op == Op::buffer_gl1_inv; }
 bool is_memory(Format format) {
   return is_vector_memory(format) || format == Format::kDs || format == Format::kSmem;
 }
@@ -208,9 +251,10 @@ class Kernel {
       }
       if (counter == nullptr || told || places == nullptr) return;
       told = true;
-      places->push_back(
-          {node.pc, nodes_[load].pc, node.op, static_cast<uint16_t>(code), overwrites, counter});
+      places->push_back({WaitCheck::What::kRegister, node.pc, nodes_[load].pc, node.op,
+                         static_cast<uint16_t>(code), overwrites, counter});
     };
+    check_order(node, state, places);
     const bool memory = is_memory(node.format);
     const bool keeps_part =
         memory && (emulator::op_info(node.op).flags & emulator::OpInfo::kDstIsSource) != 0;
@@ -220,12 +264,65 @@ class Kernel {
       if (keeps_part && source.code == node.dst && source.role == 0) continue;
       for (unsigned d = 0; d < source.dwords; ++d) use(source.code + d, false);
     }
-    // Loads of one counter arrive in order, so they may write over each other.
+    // Vector loads of one counter arrive in order, so they may write over each other.
+    for_dests(node, [&](unsigned code) {
+      if (memory && overtakes(node, code, state)) use(code, true);
+    });
     if (!memory) {
       for_dests(node, [&](unsigned code) { use(code, true); });
       return;
     }
     issue(n, state);
+  }
+
+  // Whether the load may write the register before one that is under way for it does.
+  static bool overtakes(const Node& node, unsigned code, const State& state) {
+    if (node.format == Format::kSmem) return true;
+    if (code < operand::kVgpr0 || code >= operand::kVgpr0 + kVectors) return false;
+    const unsigned at = code - operand::kVgpr0;
+    if (node.format == Format::kDs) return state.vector_age[at] != kArrived;
+    return state.lds_age[at] != kArrived;
+  }
+
+  // Reads of LDS after loads to LDS, and barriers and fences after stores.
+  void check_order(const Node& node, State& state, std::vector<WaitCheck::Place>* places) const {
+    const auto tell = [&](WaitCheck::What what, uint32_t op, const char* counter) {
+      if (places != nullptr)
+        places->push_back({what, node.pc, nodes_[op].pc, node.op, operand::kNone, false, counter});
+    };
+    if (state.to_lds && reads_lds(node)) {
+      tell(WaitCheck::What::kLds, state.to_lds_load, "vmcnt");
+      state.to_lds = false;
+    }
+    const bool barrier = node.op == Op::s_barrier;
+    if (!barrier && !is_fence(node.op)) return;
+    if (barrier && state.lds_store_age != kArrived) {
+      tell(WaitCheck::What::kStore, state.lds_store, "lgkmcnt");
+      state.lds_store_age = kArrived;
+    } else if (barrier && state.to_lds) {
+      tell(WaitCheck::What::kStore, state.to_lds_load, "vmcnt");
+      state.to_lds = false;
+    } else if (state.store_age != kArrived && (barrier ? is_fenced(node) : state.store_last)) {
+      tell(WaitCheck::What::kStore, state.store, "vscnt");
+      state.store_age = kArrived;
+    }
+  }
+
+  // A FLAT load may read LDS.
+  static bool reads_lds(const Node& node) {
+    return (node.format == Format::kDs || node.format == Format::kFlat) &&
+           (emulator::op_info(node.op).flags & emulator::OpInfo::kLoad) != 0;
+  }
+
+  // Whether the barrier is that of a fence for memory, too.
+  bool is_fenced(const Node& barrier) const {
+    const Node* node = &barrier;
+    for (unsigned n = 0; n < 4 && node->successors == 1; ++n) {
+      node = &nodes_[node->successor[0]];
+      if (is_fence(node->op)) return true;
+      if (!is_wait(node->op)) return false;
+    }
+    return false;
   }
 
   template <typename Visit>
@@ -237,16 +334,22 @@ class Kernel {
 
   static void wait(const Node& node, State& state) {
     const auto imm = static_cast<uint32_t>(node.imm) & 0xffff;
+    const auto vector = [&](unsigned left) {
+      State::wait(state.vector_age, left);
+      if (left < 63) state.to_lds = false;
+    };
     const auto lgkm = [&](unsigned left) {
       State::wait(state.lds_age, left);
+      State::wait(state.lds_store_age, left);
       if (left == 0) state.scalar.fill(false);
     };
     switch (node.op) {
       case Op::s_waitcnt:
-        State::wait(state.vector_age, (imm & 15) | (imm >> 14 & 3) << 4);
+        vector((imm & 15) | (imm >> 14 & 3) << 4);
         lgkm(imm >> 8 & 63);
         return;
-      case Op::s_waitcnt_vmcnt: State::wait(state.vector_age, imm & 63); return;
+      case Op::s_waitcnt_vmcnt: vector(imm & 63); return;
+      case Op::s_waitcnt_vscnt: State::wait(state.store_age, imm & 63); return;
       case Op::s_waitcnt_lgkmcnt: lgkm(imm & 63); return;
       default: return;
     }
@@ -272,16 +375,38 @@ class Kernel {
     if (node.format == Format::kDs) {
       if (node.op == Op::ds_nop) return;
       State::issue(state.lds_age);
+      State::issue(state.lds_store_age);
       fill(state.lds_age, state.lds_load);
+      const uint32_t writes = emulator::OpInfo::kStore | emulator::OpInfo::kAtomic;
+      if ((emulator::op_info(node.op).flags & writes) == 0 || emulator::is_gws(node.op) ||
+          (node.mods & emulator::mmod::kGds) != 0)
+        return;
+      state.lds_store_age = 0;
+      state.lds_store = n;
       return;
     }
-    if (node.format == Format::kFlat) State::issue(state.lds_age);
+    if (is_fence(node.op)) return;
+    if (node.format == Format::kFlat) {
+      State::issue(state.lds_age);
+      State::issue(state.lds_store_age);
+    }
+    state.store_last = false;
     const bool atomic = (emulator::op_info(node.op).flags & emulator::OpInfo::kAtomic) != 0;
     const bool to_lds = (node.mods & emulator::mmod::kLds) != 0;
-    if (atomic && (node.mods & emulator::mmod::kGlc) == 0) return;  // vscnt
-    if (node.operands.dest_count == 0 && !to_lds) return;           // stores: vscnt
+    const bool without_result = atomic && (node.mods & emulator::mmod::kGlc) == 0;
+    if (without_result || (node.operands.dest_count == 0 && !to_lds)) {
+      State::issue(state.store_age);
+      // Nobody else reads scratch. Compilers address it by a buffer, too.
+      if (node.format == Format::kScratch || node.format == Format::kMubuf) return;
+      state.store_age = 0;
+      state.store = n;
+      state.store_last = !atomic;
+      return;
+    }
     State::issue(state.vector_age);
-    if (!to_lds) fill(state.vector_age, state.vector_load);
+    if (!to_lds) return fill(state.vector_age, state.vector_load);
+    state.to_lds = true;
+    state.to_lds_load = n;
   }
 
   std::vector<Node> nodes_;

@@ -1,4 +1,5 @@
-// Finds missing s_waitcnt: registers that are used before a load has written them.
+// Finds missing s_waitcnt: registers that are used before a load has written them, LDS that is read
+// before a load to LDS has, and barriers and fences that a store has not reached yet.
 //
 // A forward data-flow analysis from a kernel's entry. For each register, it tracks how many
 // operations of a counter were issued since the load that writes the register. Loads of one counter
@@ -7,6 +8,12 @@
 // such places. FLAT instructions count for both counters; a wait on vmcnt suffices for their
 // results, as compilers assume for addresses outside LDS. Called functions are not analysed: they
 // wait for everything at entry and return.
+//
+// Scalar loads overtake each other, and vector loads those of LDS: such a load may not write a
+// register for which another one is under way. A barrier needs the wave's stores to LDS, and, if
+// the memory model's fence is around it (buffer_gl0_inv behind it), those to memory. A fence
+// (buffer_gl0_inv, buffer_gl1_inv) needs the store right before it; earlier ones may belong to an
+// acquire, which does not wait for them.
 //
 // Source: RDNA2 ISA guide, "Manually Inserted Wait States", "S_WAITCNT"; LLVM AMDGPUUsage, "Memory
 // Model gfx10".
@@ -26,10 +33,15 @@ namespace gfxgraph::lanecheck {
 // Add all kernels before the first one runs.
 class WaitCheck {
  public:
-  // An instruction that uses a register before its load has finished.
+  enum class What : uint8_t {
+    kRegister,  // used before its load has finished
+    kLds,       // read before a load to LDS has finished
+    kStore      // not finished at a barrier or fence
+  };
   struct Place {
+    What what = What::kRegister;
     uint64_t pc = 0;
-    uint64_t load_pc = 0;
+    uint64_t load_pc = 0;  // of the load or store
     emulator::Op op = emulator::Op{0};
     uint16_t code = 0;  // operand code of the register
     bool overwrites = false;

@@ -47,10 +47,19 @@ void AddressMap::sort_ranges() {
     range.overlaps_from = i != 0 && range.begin < end ? ranges_[i - 1].overlaps_from : i;
     end = std::max(end, range.begin + range.size_bytes);
   }
+  constexpr uint64_t kReach = format::kOutsideMostBytes;
+  low_ = ranges_.empty() || ranges_.front().begin < kReach ? 0 : ranges_.front().begin - kReach;
+  high_ = end > UINT64_MAX - kReach ? UINT64_MAX : end + kReach;
+}
+
+std::optional<std::byte> AddressMap::top_byte() const noexcept {
+  if (low_ >> 56 != high_ >> 56) return std::nullopt;
+  return static_cast<std::byte>(low_ >> 56);
 }
 
 bool AddressMap::fits_near(uint64_t replay_word, uint64_t recorded_word,
                            uint64_t reach) const noexcept {
+  if (replay_word < low_ || replay_word > high_) return false;
   const auto fits = [&](const Range& range) {
     const uint64_t offset = replay_word - range.begin;
     const uint64_t outside = replay_word < range.begin    ? range.begin - replay_word

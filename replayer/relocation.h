@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,10 @@ class AddressMap {
   // allocation, or in it. Says nothing of a recorded word that lay in live memory.
   bool denotes_outside(uint64_t replay_word, uint64_t recorded_word) const noexcept;
 
+  // The most significant byte of every `replay_word` for which the two above may hold; empty: it is
+  // not the same one. For skipping memory that can hold no address.
+  std::optional<std::byte> top_byte() const noexcept;
+
   // Relocates `bytes` in place. kCorrupt when a relocation lies outside of them; `where` names
   // them.
   Result<void> apply(std::span<std::byte> bytes, const std::vector<format::Relocation>& relocations,
@@ -76,6 +81,7 @@ class AddressMap {
   };
   std::vector<Placement> placements_;
   std::vector<Range> ranges_;
+  uint64_t low_ = 0, high_ = 0;  // bounds of ranges_, with kOutsideMostBytes on both sides
   bool keep_ambiguous_ = false;
 };
 

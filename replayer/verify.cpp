@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <span>
 
 #include "base/checked.h"
@@ -128,12 +130,25 @@ void expect_addresses(const Instance& instance, std::span<std::byte> expected,
   };
   if (expected.size() < sizeof(uint64_t)) return;
   const uint64_t last = expected.size() - sizeof(uint64_t);
+  const std::optional<std::byte> top = instance.memory().addresses().top_byte();
   for (uint64_t at = 0; at < expected.size(); ++at) {
     const auto [left, right] =
         std::mismatch(expected.begin() + static_cast<ptrdiff_t>(at), expected.end(),
                       got.begin() + static_cast<ptrdiff_t>(at));
     if (left == expected.end()) return;
     at = static_cast<uint64_t>(left - expected.begin());
+    if (top) {
+      // No word that has this byte is an address where none of its bytes can be the top one.
+      const void* const next =
+          std::memchr(got.data() + at, std::to_integer<int>(*top), got.size() - at);
+      if (next == nullptr) return;
+      const auto ahead =
+          static_cast<uint64_t>(static_cast<const std::byte*>(next) - got.data()) - at;
+      if (ahead >= sizeof(uint64_t)) {
+        at += ahead - sizeof(uint64_t);  // the next round begins one further
+        continue;
+      }
+    }
     const uint64_t aligned = at / sizeof(uint64_t) * sizeof(uint64_t);
     if (aligned <= last && same(aligned)) continue;
     for (uint64_t offset = at < 7 ? 0 : at - 7; offset <= std::min(at, last) && !same(offset);) {

@@ -1,5 +1,6 @@
 // gfxgraph check: executes every recorded launch offline and reports what is wrong in its kernels.
 #include "lanecheck/check.h"
+#include "lanecheck/user_line.h"
 
 #include <fmt/format.h>
 
@@ -23,6 +24,7 @@
 #include "lanecheck/baseline.h"
 #include "lanecheck/selection.h"
 #include "lanecheck/suppression.h"
+#include "tools/call_places.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"
@@ -30,6 +32,22 @@
 
 namespace gfxgraph::tools {
 namespace {
+
+// Adds the source lines of the program's calls, if this machine still has the program.
+void add_call_lines(const format::Trace& trace, lanecheck::Report& report) {
+  constexpr uint64_t kMostFileBytes = UINT64_C(256) << 20;
+  CallPlaces places(trace, kMostFileBytes);
+  const auto add = [&](std::string& text, format::SiteId site) {
+    if (text.empty()) return;
+    const CallPlace& place = places.find(site);
+    if (!place.file.empty() && !lanecheck::is_foreign_file(place.file))
+      text += fmt::format(" ({}:{})", place.file, place.line);
+  };
+  for (lanecheck::FindingCalls& calls : report.calls) {
+    add(calls.launched_by, calls.launch_site);
+    add(calls.allocated_by, calls.allocation_site);
+  }
+}
 
 constexpr uint64_t kMostSuppressionBytes = 1 << 24;
 
@@ -217,6 +235,7 @@ Outcome check_one(const std::string& path, const std::string& name, const Reques
   progress->clear();
   if (!checked)
     return without_report(name, named(checked.error()), exit_code(checked.error().status));
+  add_call_lines(**trace, *checked);
   lanecheck::suppress(request.suppressions, *checked, used);
   lanecheck::apply_baseline(request.known, *checked);
   const int code = exit_code_of(*checked, **trace, request.fail_on, options.strict);

@@ -182,7 +182,7 @@ class Runner {
     Sites sites;
     Budget budget{BudgetLimits()};
     InitCheck init(sites, budget);
-    init.next_launch(1);
+    init.next_launch(1, 0);
     for (uint32_t n = 0; n < kBuffers; ++n) {
       EXPECT_TRUE(init.memory().begin(kDataAddress + n * 2 * kPage, kBufferBytes));
       init.memory().set_written(kDataAddress + n * 2 * kPage, kBufferBytes / 2);

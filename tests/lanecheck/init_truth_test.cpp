@@ -69,6 +69,7 @@ TEST(InitTruth, Buffers) {
     faults.push_back(buffer(FindingClass::kU1, "as_wide", 32, how, name));
     faults.push_back(buffer(FindingClass::kU1, "counted", 64, how, name));
     faults.push_back(buffer(FindingClass::kU1, "as_index_beside_lds", 64, how, name));
+    faults.push_back(buffer(FindingClass::kU1, "as_index_by_lds", 32, how, name));
     faults.push_back(buffer(FindingClass::kU3, "computed", 64, how, name, true));
   }
   check_all(faults, with_init());
@@ -122,7 +123,8 @@ TEST(InitTruth, LdsAndRegisters) {
   check_all(
       {local(FindingClass::kU1, "lds_as_index"), local(FindingClass::kU1, "second_of_two"),
        local(FindingClass::kU2, "lds_as_condition"), local(FindingClass::kU1, "register_as_index"),
-       local(FindingClass::kU2, "scalar_as_condition")},
+       local(FindingClass::kU2, "scalar_as_condition"), local(FindingClass::kU2, "spilled_mask"),
+       local(FindingClass::kU1, "dpp_old"), local(FindingClass::kU1, "dpp_zero")},
       with_init());
 }
 
@@ -160,8 +162,33 @@ TEST(InitTruth, PaddingIsNoFault) {
   trace.launch("half_of_it", 1, 64, {halves, to});
   trace.launch("read_halves", 1, 64, {to, halves});
   trace.copy_out(to);
+  trace.copy_out(made);
+  trace.copy_out(copied);
   const Report report = check(trace);
   EXPECT_TRUE(report.findings.empty()) << render_text(report, "t");
+}
+
+// The finding names the store that made the value, in its launch, not the copy.
+TEST(InitTruth, ResultsNameTheirStore) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace("unwritten.bundle");
+  const auto from = trace.unwritten_buffer(kInitBytes);
+  const auto to = trace.buffer(kInitBytes);
+  const auto other = trace.buffer(kInitBytes);
+  trace.launch("as_index", 1, 32, {other, to});
+  trace.launch("computed", 2, 64, {to, from});
+  trace.launch("as_index", 1, 32, {other, other});
+  trace.copy_out(to);
+  const Report report = check(trace);
+  const Finding* const found = first_of(report, FindingClass::kU3);
+  ASSERT_NE(found, nullptr) << render_text(report, "t");
+  EXPECT_EQ(found->kernel, "computed");
+  EXPECT_EQ(found->mnemonic, "global_store_dword");
+  EXPECT_EQ(found->launch, 1U);
+  EXPECT_NE(found->event_sequence, 0U);
+  EXPECT_EQ(found->lanes, 0xffffffffU);
+  ASSERT_TRUE(found->nearest);
+  EXPECT_EQ(found->nearest->allocation, to.id);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lanecheck/check.h"
+#include "lanecheck/user_line.h"
 #include "tests/lanecheck/trace_builder.h"
 
 namespace gfxgraph::lanecheck {
@@ -38,6 +39,45 @@ Finding sample_finding() {
   nearest.distance_bytes = 64;
   finding.nearest = nearest;
   return finding;
+}
+
+TEST(Report, PlacesInABufferCountFromItsStart) {
+  Finding finding = sample_finding();
+  finding.address = 0x7f0000000010;
+  finding.nearest->distance_bytes = 16 - 4096;
+  EXPECT_THAT(describe(finding),
+              HasSubstr("address 0x7f0000000010, at byte 16 of buffer #3 (4096"));
+  finding.address = 0x7f0000000ffe;
+  finding.nearest->distance_bytes = -2;
+  EXPECT_THAT(describe(finding), HasSubstr(", crosses the end from byte 4094 of buffer #3 (4096"));
+}
+
+TEST(Report, SarifHasSentences) {
+  Report report;
+  report.findings = {sample_finding()};
+  const nlohmann::json json = nlohmann::json::parse(render_sarif(report, "t"));
+  const std::string text = json["runs"][0]["results"][0]["message"]["text"];
+  EXPECT_THAT(text,
+              testing::StartsWith("An inactive lane has a computed address outside every live "
+                                  "buffer. Lanes 20-31 inactive"));
+  EXPECT_THAT(text, HasSubstr(". To fix it: Clamp the offset"));
+  EXPECT_THAT(text, testing::EndsWith("."));
+  for (const auto& rule : json["runs"][0]["tool"]["driver"]["rules"])
+    EXPECT_THAT(std::string(rule["shortDescription"]["text"]), testing::MatchesRegex("[A-Z].*[.]"));
+}
+
+TEST(Report, HeadersAreNoUserLines) {
+  EXPECT_TRUE(is_foreign_file("/usr/include/hip/amd_detail/amd_device_functions.h"));
+  EXPECT_TRUE(is_foreign_file("/opt/rocm-6.4.3/include/hip/hip_runtime.h"));
+  EXPECT_TRUE(is_foreign_file("/opt/venv/lib/python3/rocm/include/hip/amd_detail/amd_warp.h"));
+  EXPECT_FALSE(is_foreign_file("/home/me/hip/kernel.h"));
+  EXPECT_FALSE(is_foreign_file("kernel.hip"));
+  const codeobj::SourceLocation header{"/usr/include/hip/amd_detail/a.h", 3, 1, "f"};
+  const codeobj::SourceLocation own{"k.hip", 7, 5, "k"};
+  EXPECT_EQ(user_frame({header, header, own}), 2U);
+  EXPECT_EQ(user_frame({own, header}), 0U);
+  EXPECT_EQ(user_frame({header}), 0U);
+  EXPECT_EQ(user_frame({}), 0U);
 }
 
 TEST(Report, LaneRanges) {
@@ -226,8 +266,8 @@ TEST(Report, SeveralTracesAreOneDocument) {
   const auto& told = run["invocations"][0]["toolExecutionNotifications"];
   ASSERT_EQ(told.size(), 2U);
   EXPECT_EQ(told[0]["message"]["text"],
-            "bad.gfxg: launch 2 of kernel k was not, or only partly, checked: why");
-  EXPECT_EQ(told[1]["message"]["text"], "gone.gfxg was not checked: open gone.gfxg: no");
+            "bad.gfxg: launch 2 of kernel k was not, or only partly, checked: why.");
+  EXPECT_EQ(told[1]["message"]["text"], "gone.gfxg was not checked: open gone.gfxg: no.");
   EXPECT_EQ(run["invocations"][0]["executionSuccessful"], false);
 
   // As the document of one trace always was.

@@ -230,8 +230,25 @@ TEST(Truth, Waits) {
   std::vector<Fault> faults;
   for (const char* kernel :
        {"vector_load", "second_load", "behind_store", "wrong_counter", "overwritten", "scalar_load",
-        "first_scalar", "lds_load", "chained", "stored", "atomic_result", "loop", "not_reached"}) {
+        "first_scalar", "lds_load", "chained", "stored", "atomic_result", "loop", "not_reached",
+        "scalar_twice", "two_counters", "load_to_lds"}) {
     Fault fault = two_waves(FindingClass::kS3, kernel, 1);
+    fault.object = "waits.bundle";
+    faults.push_back(std::move(fault));
+  }
+  for (const char* kernel : {"lds_store", "lds_atomic", "memory_store", "fenced_store"}) {
+    Fault fault = two_waves(FindingClass::kS7, kernel, 1);
+    fault.object = "waits.bundle";
+    faults.push_back(std::move(fault));
+  }
+  check_with_and_without_init(faults);
+}
+
+TEST(Truth, LaneExchanges) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  std::vector<Fault> faults;
+  for (const char* kernel : {"read_past", "write_past", "read_inactive", "mirror_inactive"}) {
+    Fault fault = two_waves(FindingClass::kS8, kernel, 1);
     fault.object = "waits.bundle";
     faults.push_back(std::move(fault));
   }

@@ -100,6 +100,45 @@ KERNEL scalar_as_condition_safe(int* to, const int*) {
   to[ITEM] = 1;
 }
 
+// A lane mask of which only the bits of active lanes are defined, kept in a lane of a VGPR: code
+// without optimisation does so. The twin that is at fault takes all of its bits.
+#define SPILLED(name, combine)                                                                        \
+  KERNEL name(int* to, const int*) {                                                                  \
+    int value = 1;                                                                                    \
+    if (ITEM % 32 < 5)                                                                                \
+      asm volatile("v_readlane_b32 s60, v60, 7\n" combine                                             \
+                   "v_writelane_b32 v61, s60, 3\n s_mov_b32 s60, 0\n v_readlane_b32 s60, v61, 3\n"     \
+                   "s_mov_b32 s61, exec_lo\n s_and_b32 exec_lo, exec_lo, s60\n"                       \
+                   "s_cbranch_execz 1f\n v_mov_b32 %0, 7\n1:\n s_mov_b32 exec_lo, s61"                 \
+                   : "+v"(value)::"s60", "s61", "v60", "v61", "scc");                                 \
+    to[ITEM] = value;                                                                                 \
+  }
+SPILLED(spilled_mask, "s_nop 0\n")
+SPILLED(spilled_mask_safe, "s_or_b32 s60, s60, exec_lo\n")
+
+// The first lane of a row has nothing to read, and keeps what the register held.
+#define OLD_VALUE(name, before, more)                                                                 \
+  KERNEL name(int* to, const int*) {                                                                  \
+    int index;                                                                                        \
+    asm volatile(before "v_mov_b32_dpp v77, %1 row_shr:1 row_mask:0xf bank_mask:0xf" more "\n"        \
+                 "v_and_b32 %0, 15, v77" : "=v"(index) : "v"(ITEM) : "v77");                          \
+    to[index] = ITEM;                                                                                 \
+  }
+OLD_VALUE(dpp_old, "", "")
+OLD_VALUE(dpp_old_safe, "v_mov_b32 v77, 0\n", "")
+OLD_VALUE(dpp_zero, "", "")
+OLD_VALUE(dpp_zero_safe, "", " bound_ctrl:0")
+
+PAIR(as_index_by_lds, const int,
+     __shared__ int tile[64];
+     const auto place = static_cast<unsigned>(reinterpret_cast<uintptr_t>(tile + ITEM % 64));
+     int index;
+     asm volatile("s_mov_b64 s[40:41], %2\n s_mov_b32 s42, 256\n s_mov_b32 s43, 0x31014fac\n s_mov_b32 m0, 0\n"
+                  "buffer_load_dword %1, s[40:43], 0 offen lds\n s_waitcnt vmcnt(0)\n s_and_b32 s40, 0, 0\n"
+                  "v_and_b32 v20, 127, %1\n ds_read_b32 %0, v20\n s_waitcnt lgkmcnt(0)"
+                  : "=v"(index) : "v"(place), "s"(from) : "v20", "s40", "s41", "s42", "s43", "scc", "memory");
+     to[index & 31] = ITEM;)
+
 // ---- right code that looks wrong ----
 
 struct Padded {

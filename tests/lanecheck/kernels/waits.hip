@@ -48,3 +48,61 @@ KERNEL(loop_safe, "s_mov_b32 s40, 3\n v_mov_b32 v20, 0\n"
 // Code that no wave reaches.
 KERNEL(not_reached, LOAD("v20") "s_cmp_eq_u32 0, 0\n s_cbranch_scc1 1f\n v_add_nc_u32 %0, v20, %0\n1: s_nop 0\n v_add_nc_u32 %0, v20, %0")
 KERNEL(not_reached_safe, LOAD("v20") "s_cmp_eq_u32 0, 0\n s_cbranch_scc1 1f\n v_add_nc_u32 %0, v20, %0\n1: s_nop 0")
+
+// Scalar loads overtake each other, and those of memory and LDS.
+KERNEL(scalar_twice, "s_load_dword s40, %2, 0x0\n s_load_dword s40, %2, 0x4")
+KERNEL(scalar_twice_safe, "s_load_dword s40, %2, 0x0\n s_waitcnt lgkmcnt(0)\n s_load_dword s40, %2, 0x4")
+KERNEL(two_counters, LOAD("v20") "v_mov_b32 v22, 0\n ds_bpermute_b32 v20, v22, %0")
+KERNEL(two_counters_safe, LOAD("v20") "v_mov_b32 v22, 0\n s_waitcnt vmcnt(0)\n ds_bpermute_b32 v20, v22, %0")
+
+// ---- stores before barriers and fences, and loads to LDS ----
+#define ORDER(name, text)                                                                                      \
+  extern "C" __global__ void name(int* to, int number) {                                                       \
+    __shared__ int tile[64];                                                                                   \
+    const unsigned place = static_cast<unsigned>(reinterpret_cast<uintptr_t>(tile + LANE));                    \
+    asm volatile(text "\n s_waitcnt vmcnt(0) lgkmcnt(0)\n s_waitcnt_vscnt null, 0x0"                           \
+                 :                                                                                             \
+                 : "v"(place), "v"(number), "v"(to + LANE), "s"(to)                                            \
+                 : "v20", "s40", "s41", "s42", "s43", "memory");                                         \
+  }
+#define TO_LDS                                                                                                 \
+  "s_mov_b64 s[40:41], %3\n s_mov_b32 s42, 256\n s_mov_b32 s43, 0x31014fac\n s_mov_b32 m0, 0\n"                \
+  "buffer_load_dword %0, s[40:43], 0 offen lds\n"
+
+ORDER(lds_store, "ds_write_b32 %0, %1\n s_barrier")
+ORDER(lds_store_safe, "ds_write_b32 %0, %1\n s_waitcnt lgkmcnt(0)\n s_barrier")
+ORDER(lds_atomic, "ds_add_u32 %0, %1\n s_waitcnt vmcnt(0)\n s_barrier")
+ORDER(lds_atomic_safe, "ds_add_u32 %0, %1\n s_waitcnt vmcnt(0) lgkmcnt(0)\n s_barrier")
+ORDER(memory_store, "global_store_dword %2, %1, off\n s_waitcnt vmcnt(0) lgkmcnt(0)\n s_barrier\n buffer_gl0_inv")
+ORDER(memory_store_safe, "global_store_dword %2, %1, off\n s_waitcnt_vscnt null, 0x0\n s_barrier\n buffer_gl0_inv")
+ORDER(fenced_store, "global_store_dword %2, %1, off\n s_waitcnt vmcnt(0) lgkmcnt(0)\n buffer_gl1_inv\n buffer_gl0_inv")
+// An acquire does not wait for earlier stores.
+ORDER(fenced_store_safe, "global_store_dword %2, %1, off\n global_load_dword v20, %2, off glc dlc\n"
+                         "s_waitcnt vmcnt(0)\n buffer_gl1_inv\n buffer_gl0_inv")
+ORDER(load_to_lds, TO_LDS "ds_read_b32 v20, %0")
+ORDER(load_to_lds_safe, TO_LDS "s_waitcnt vmcnt(0)\n ds_read_b32 v20, %0")
+
+// ---- exchanges between lanes ----
+#define PAST(name, exchange, lane)                                                                             \
+  extern "C" __global__ void name(int* to, int number) {                                                       \
+    to[LANE] = __builtin_amdgcn_ds_##exchange(4 * (lane), LANE + number);                                      \
+  }
+PAST(read_past, bpermute, LANE % 32 ^ 32)
+PAST(read_past_safe, bpermute, LANE % 32 ^ 16)
+PAST(write_past, permute, LANE % 32 + 1)
+PAST(write_past_safe, permute, (LANE + 1) % 32)
+#define INACTIVE(name, before, after)                                                                          \
+  extern "C" __global__ void name(int* to, int number) {                                                       \
+    int value = LANE + number;                                                                                 \
+    before;                                                                                                    \
+    if (LANE % 32 < 20) {                                                                                      \
+      after;                                                                                                   \
+      to[LANE] = value;                                                                                        \
+    }                                                                                                          \
+  }
+#define EXCHANGE value = __builtin_amdgcn_ds_bpermute(4 * (LANE % 32 ^ 16), value)
+INACTIVE(read_inactive, , EXCHANGE)
+INACTIVE(read_inactive_safe, EXCHANGE, )
+#define MIRROR(more) asm volatile("v_mov_b32_dpp %0, %0 row_mirror row_mask:0xf bank_mask:0xf" more : "+v"(value))
+INACTIVE(mirror_inactive, , MIRROR(""))
+INACTIVE(mirror_inactive_safe, , MIRROR(" bound_ctrl:0"))
