@@ -18,6 +18,7 @@
 #include "base/device.h"
 #include "base/log.h"
 #include "hsa/device.h"
+#include "hsa/host_calls.h"
 
 namespace gfxgraph::hsa {
 namespace {
@@ -170,10 +171,10 @@ tl::unexpected<Error> out_of_device_memory(uint64_t bytes, uint64_t left) {
                           device_memory_bytes()));
 }
 
-// HSA: kernels only read their arguments. A kernel that could write those of the next one could
-// redirect what the host trusts in them.
+// Programs may have their own kernels write memory for arguments, as on a GPU. Kernels of an
+// untrusted trace must not change arguments of others, such as HIP's own kernels.
 DeviceAccess access_to(Pool pool) {
-  return pool == Pool::kKernarg ? DeviceAccess::kRead : DeviceAccess::kWrite;
+  return pool == Pool::kKernarg && host_calls_denied() ? DeviceAccess::kRead : DeviceAccess::kWrite;
 }
 
 Region region_of(const Block& block, std::byte* host, DeviceAccess access,

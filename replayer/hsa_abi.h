@@ -28,6 +28,7 @@ inline constexpr uint32_t kPoolSize = 2;
 inline constexpr uint32_t kSegmentGlobal = 0;
 inline constexpr uint32_t kSegmentGroup = 3;
 inline constexpr uint32_t kPoolFlagKernarg = 1;
+inline constexpr uint32_t kPoolFlagFine = 2;
 // hsa_executable_symbol_info_t.
 inline constexpr uint32_t kSymbolKernargBytes = 11;
 inline constexpr uint32_t kSymbolGroupBytes = 13;

@@ -88,6 +88,8 @@ Result<void> PacketDevice::find_pools() {
     if (segment != hsa_abi::kSegmentGlobal) continue;
     GFXGRAPH_TRY(get(pool, hsa_abi::kPoolGlobalFlags, &flags));
     if ((flags & hsa_abi::kPoolFlagKernarg) != 0 && kernarg_pool_ == 0) kernarg_pool_ = pool;
+    const uint32_t kinds = flags & (hsa_abi::kPoolFlagKernarg | hsa_abi::kPoolFlagFine);
+    if (kinds == hsa_abi::kPoolFlagFine && shared_pool_ == 0) shared_pool_ = pool;
   }
   for (const uint64_t pool : pools(agent_)) {
     uint32_t segment = 0;
@@ -95,17 +97,26 @@ Result<void> PacketDevice::find_pools() {
     if (segment == hsa_abi::kSegmentGroup)
       GFXGRAPH_TRY(get(pool, hsa_abi::kPoolSize, &group_bytes_));
   }
+  if (shared_pool_ == 0) shared_pool_ = kernarg_pool_;
   if (kernarg_pool_ != 0) return {};
   return fail(Status::kDevice, "mode packets: HSA has no memory for arguments of kernels");
 }
 
 Result<std::byte*> PacketDevice::allocate(size_t bytes, std::string_view what) const {
+  return allocate_from(kernarg_pool_, bytes, what);
+}
+
+Result<std::byte*> PacketDevice::allocate_shared(size_t bytes, std::string_view what) const {
+  return allocate_from(shared_pool_, bytes, what);
+}
+
+Result<std::byte*> PacketDevice::allocate_from(uint64_t pool, size_t bytes,
+                                               std::string_view what) const {
   const hsa_abi::Table& hsa = hsa_->table();
   void* memory = nullptr;
   const std::string text = fmt::format("{} bytes of memory for {}", bytes, what);
   GFXGRAPH_TRY(hsa_->check(
-      hsa.hsa_amd_memory_pool_allocate(kernarg_pool_, std::max<size_t>(bytes, 1), 0, &memory),
-      text));
+      hsa.hsa_amd_memory_pool_allocate(pool, std::max<size_t>(bytes, 1), 0, &memory), text));
   const Result<void> allowed =
       hsa_->check(hsa.hsa_amd_agents_allow_access(1, &agent_, nullptr, memory), text);
   if (allowed) return static_cast<std::byte*>(memory);

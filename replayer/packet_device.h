@@ -27,8 +27,10 @@ class PacketDevice {
   uint64_t group_bytes() const { return group_bytes_; }  // LDS of a workgroup at most
   PacketCode& code() { return *code_; }                  // while steps are prepared
 
-  // Memory from which the device reads arguments; device and host read and write it. Thread-safe.
+  // Memory from which the device reads arguments, and which only the host writes. Thread-safe.
   Result<std::byte*> allocate(size_t bytes, std::string_view what) const;
+  // Memory that kernels and the host read and write meanwhile. Thread-safe.
+  Result<std::byte*> allocate_shared(size_t bytes, std::string_view what) const;
   void release(void* memory) const noexcept;
 
  private:
@@ -36,6 +38,7 @@ class PacketDevice {
       : hip_(std::move(hip)), hsa_(std::move(hsa)) {}
   Result<void> find_agents(const HipDevice& device);
   Result<void> find_pools();
+  Result<std::byte*> allocate_from(uint64_t pool, size_t bytes, std::string_view what) const;
 
   std::shared_ptr<const HipLibrary> hip_;
   std::shared_ptr<const HsaLibrary> hsa_;
@@ -43,6 +46,7 @@ class PacketDevice {
   uint64_t agent_ = 0;
   uint64_t cpu_agent_ = 0;
   uint64_t kernarg_pool_ = 0;
+  uint64_t shared_pool_ = 0;  // fine-grained, not for arguments if there is such a pool
   uint64_t group_bytes_ = 0;
   uint32_t most_slots_ = 0;
 };

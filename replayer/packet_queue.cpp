@@ -41,7 +41,7 @@ Result<void> PacketQueue::prepare(const std::string& architecture) {
                             device_->allocate(kFences * sizeof(Fence), "arguments of fences"));
   fences_ = reinterpret_cast<Fence*>(fences);
   GFXGRAPH_ASSIGN_OR_RETURN(std::byte* const words,
-                            device_->allocate(2 * sizeof(FenceArguments), "fences"));
+                            device_->allocate_shared(2 * sizeof(FenceArguments), "fences"));
   in_ = reinterpret_cast<uint64_t*>(words);
   out_ = reinterpret_cast<uint64_t*>(words + sizeof(FenceArguments));
   *in_ = *out_ = 0;
