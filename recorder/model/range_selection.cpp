@@ -56,11 +56,10 @@ std::vector<RangeSelection::Missed> RangeSelection::missed() const {
     const auto found = counts_.find(pattern.name);
     const uint64_t count = found == counts_.end() ? 0 : found->second;
     if (hits_[i] == 0) {
-      lines.push_back({fmt::format("'{}' was never entered: there were {} ranges of that name{}",
-                                   pattern.text, count,
-                                   others_.empty() ? "; the program named no others"
-                                                   : "; others: " + shown_names(others_, 0)),
-                       true});
+      lines.push_back(
+          {fmt::format("'{}' was never entered: there were {} ranges of that name{}", pattern.text,
+                       count, others_.empty() ? "" : "; others: " + shown_names(others_, 0)),
+           true});
     } else if (pattern.last != UINT64_MAX && count <= pattern.last) {
       lines.push_back({fmt::format("'{}' was entered {} times: there were {} ranges of that name",
                                    pattern.text, hits_[i], count),

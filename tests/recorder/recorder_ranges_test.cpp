@@ -372,6 +372,17 @@ TEST_F(RecorderRangesTest, RangesThatWereNotThereAreNamed) {
   EXPECT_EQ(trace->findings()[2].kind, format::FindingKind::kNote);
 }
 
+TEST_F(RecorderRangesTest, AMisspeltRangeIsToldOfTheOthers) {
+  select({"stp"});
+  for (const char* name : {"step", "fill", "step"})
+    recorder_->range_ends(recorder_->range_begins(name));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  ASSERT_THAT(trace->findings(), SizeIs(1));
+  EXPECT_EQ(trace->findings()[0].detail,
+            "'stp' was never entered: there were 0 ranges of that name; others: step, fill");
+}
+
 TEST_F(RecorderRangesTest, ARangeThatIsNotLeftEndsWithTheProgram) {
   device_memory(a_, sizeof(a_));
   (void)recorder_->range_begins("step");
