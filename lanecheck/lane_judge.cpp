@@ -457,7 +457,6 @@ void LaneObserver::watch_scratch(WaveState& state, const Wave& wave, const Inst&
   const unsigned dwords = std::max<unsigned>(1, event.access_bytes / 4u);
   const bool store = event.kind != emulator::AccessKind::kLoad;
   if (store && state.scratch.empty()) state.scratch.resize(dwords_in_wave);
-  if (store && state.raw != nullptr) state.scratch_computed.resize(dwords_in_wave);
   uint32_t computed = 0;
   uint32_t defined = ~0u;
   const bool moves_masks = !state.part_masks.empty() || !state.scratch_part_masks.empty();
@@ -477,8 +476,11 @@ void LaneObserver::watch_scratch(WaveState& state, const Wave& wave, const Inst&
         if (!state.scratch_computed.empty() && state.scratch_computed[at]) computed |= 1u << lane;
       } else if (inst.src[1] >= kVgpr0 && inst.src[1] < 512) {
         const unsigned code = (inst.src[1] + d) & 511;
-        state.scratch[at] = (state.defined[code] >> lane & 1) != 0;
-        if (state.raw != nullptr) state.scratch_computed[at] = (state.raw[code] >> lane & 1) == 0;
+        const bool is_defined = (state.defined[code] >> lane & 1) != 0;
+        state.scratch[at] = is_defined;
+        if (is_defined || state.raw == nullptr) continue;
+        if (state.scratch_computed.empty()) state.scratch_computed.resize(dwords_in_wave);
+        state.scratch_computed[at] = (state.raw[code] >> lane & 1) == 0;
       } else {
         state.scratch[at] = true;
       }

@@ -177,11 +177,14 @@ void explain_no_hip(const LaunchRequest& request, const fs::path& program, int c
       return;
     }
   }
-  const std::string nothing = fmt::format("{}: no HIP calls, no trace written", request.program[0]);
+  // Queries and failed calls leave nothing to replay, and may have been made.
+  const std::string nothing = fmt::format(
+      "{}: no HIP calls that succeeded and use the device, no trace written", request.program[0]);
   // Other targets were named before the program ran.
-  say(other_targets
-          ? nothing
-          : nothing + "; check that it uses HIP, is not set-user-ID and keeps LD_PRELOAD");
+  say(other_targets ? nothing
+                    : nothing +
+                          "; check that it uses HIP, that its calls succeed, that it is "
+                          "not set-user-ID and keeps LD_PRELOAD");
 }
 
 // Whether a --range, --launches or --kernel selected nothing in any process; the traces say which.

@@ -64,6 +64,16 @@ TEST(MaskedLanes, LateGuardIsNamedAtAllThreeAccesses) {
   EXPECT_EQ(writes, 1U);
 }
 
+TEST(MaskedLanes, NeighboursOfElementsAreClean) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto a = trace.buffer(4096, 4096);
+  const auto out = trace.buffer(4096, 4096);
+  trace.launch("guarded_stencil", 16, 64, {a, out, 1024});
+  const Report report = trace.check();
+  EXPECT_TRUE(report.findings.empty()) << render_text(report, "t");
+}
+
 TEST(MaskedLanes, LoopGuardIsNamedAtTheLoad) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   TraceBuilder trace;

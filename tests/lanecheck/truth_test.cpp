@@ -231,7 +231,7 @@ TEST(Truth, Waits) {
   for (const char* kernel :
        {"vector_load", "second_load", "behind_store", "wrong_counter", "overwritten", "scalar_load",
         "first_scalar", "lds_load", "chained", "stored", "atomic_result", "loop", "not_reached",
-        "scalar_twice", "two_counters", "load_to_lds"}) {
+        "scalar_twice", "two_counters", "load_to_lds", "flat_load_of_lds"}) {
     Fault fault = two_waves(FindingClass::kS3, kernel, 1);
     fault.object = "waits.bundle";
     faults.push_back(std::move(fault));
@@ -242,6 +242,29 @@ TEST(Truth, Waits) {
     faults.push_back(std::move(fault));
   }
   check_with_and_without_init(faults);
+}
+
+// Not the line of __syncthreads() in HIP's header, and the name that the program gave a buffer.
+TEST(Truth, FindingsNameThePrograms) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace("faults.bundle");
+  const auto buffer = trace.buffer(20 * 4);
+  format::Marker name;
+  name.kind = format::MarkerKind::kName;
+  name.text = "kv cache";
+  name.allocation = buffer.id;
+  trace.add(name);
+  trace.launch("ends_early", 1, 64, {buffer, 21});
+  const Report report = trace.try_check().value_or(Report());
+  const Finding* const barrier = first_of(report, FindingClass::kS2);
+  ASSERT_NE(barrier, nullptr) << render_text(report, "t");
+  ASSERT_TRUE(barrier->source);
+  EXPECT_THAT(barrier->source->file, testing::EndsWith("faults.hip"));
+  EXPECT_THAT(barrier->detail, testing::Not(testing::HasSubstr("amd_detail")));
+  const Finding* const past = first_of(report, FindingClass::kE2);
+  ASSERT_NE(past, nullptr) << render_text(report, "t");
+  ASSERT_TRUE(past->nearest);
+  EXPECT_EQ(past->nearest->name, "buffer #1 \"kv cache\"");
 }
 
 TEST(Truth, LaneExchanges) {

@@ -400,8 +400,9 @@ TEST_F(RecordTest, ProgramsThatCannotBeRecorded) {
   expect_message("/etc/passwd", "is not executable", 1);
   expect_message("/etc", "is a folder", 1);
   expect_message(std::string(PROGRAMS) + "/static_program", "is statically linked", 1);
-  expect_message("true", "no HIP calls, no trace written", 0);
-  expect_message("'sh' -c 'exit 9'", "no HIP calls, no trace written", 9);
+  expect_message("true", "no HIP calls that succeeded and use the device, no trace written", 0);
+  expect_message("'sh' -c 'exit 9'",
+                 "no HIP calls that succeeded and use the device, no trace written", 9);
 }
 
 TEST_F(RecordTest, FailingCallsPassThroughUnchanged) {

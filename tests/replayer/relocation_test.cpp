@@ -105,6 +105,18 @@ TEST(Relocation, WordsBesideAnAllocationMoveWithIt) {
   EXPECT_FALSE(map.denotes_outside(0xb0000 + far, 0x12000 + far));
 }
 
+// Verification skips memory without this byte when it looks for addresses.
+TEST(Relocation, KnowsTheTopByteOfItsAddresses) {
+  EXPECT_EQ(map_of_two().top_byte(), std::byte{0});
+  EXPECT_FALSE(map_of_two().denotes(0xcbcbcbcbcbcbcbcb, 0x10000));
+  const uint64_t high = uint64_t{0x12} << 56;
+  const AddressMap beside({{4096, 0x10000, 0, high - 4096, 0}});
+  EXPECT_EQ(beside.top_byte(), std::nullopt);
+  EXPECT_TRUE(beside.denotes(high - 1, 0x10000 + 4095));
+  EXPECT_TRUE(beside.denotes_outside(high + 64, 0x10000 + 4096 + 64));
+  EXPECT_EQ(AddressMap().top_byte(), std::byte{0});
+}
+
 TEST(Relocation, RejectsOffsetBehindTheBytes) {
   auto bytes = words(0, 0, 0);
   for (const uint64_t offset : {uint64_t{17}, uint64_t{24}, UINT64_MAX, UINT64_MAX - 7}) {

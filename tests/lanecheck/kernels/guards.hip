@@ -45,6 +45,14 @@ extern "C" __global__ void clamped_guard(const float* a, const float* b, float* 
   if (mask) *to = x + y;
 }
 
+// All lanes form the address of their own element; the first and the last one have one neighbour.
+extern "C" __global__ void guarded_stencil(const float* a, float* out, int n) {
+  const int i = ITEM;
+  const float* own = a + i;
+  PIN(own);
+  if (i > 0 && i < n - 1) out[i] = own[-1] + own[1];
+}
+
 // A pointer that advances in all lanes, with a predicated load in the last round.
 extern "C" __global__ void loop_guard(const float* a, float* out, int count, int stride) {
   const int t = threadIdx.x;

@@ -81,6 +81,9 @@ ORDER(fenced_store_safe, "global_store_dword %2, %1, off\n global_load_dword v20
                          "s_waitcnt vmcnt(0)\n buffer_gl1_inv\n buffer_gl0_inv")
 ORDER(load_to_lds, TO_LDS "ds_read_b32 v20, %0")
 ORDER(load_to_lds_safe, TO_LDS "s_waitcnt vmcnt(0)\n ds_read_b32 v20, %0")
+// A FLAT load may be one from LDS.
+ORDER(flat_load_of_lds, TO_LDS "flat_load_dword v20, %2")
+ORDER(flat_load_of_lds_safe, TO_LDS "s_waitcnt vmcnt(0)\n flat_load_dword v20, %2")
 
 // ---- exchanges between lanes ----
 #define PAST(name, exchange, lane)                                                                             \
