@@ -68,6 +68,8 @@ Result<HipLibrary::Lookup> load_software_agent() {
     return fail(Status::kDevice, fmt::format("{} lacks {}: it is of another version of gfxgraph",
                                              kHipErrorsLibrary, preload::kHipErrorsDlsym));
   }
+  // Where this replay is recorded itself, the recorder's dlsym() calls that one.
+  if (dlsym(RTLD_DEFAULT, "gfxgraph_recorder_mark") != nullptr) return &dlsym;
   return find;
 }
 

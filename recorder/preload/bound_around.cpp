@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "recorder/preload/hip_calls.h"
+#include "recorder/preload/hsa_work.h"
 #include "recorder/preload/loaded_object.h"
 #include "recorder/preload/unknown_calls.h"
 
@@ -30,16 +31,6 @@ constexpr std::string_view kOurs[] = {"libgfxgraph-recorder", "libgfxgraph-hip-e
 constexpr std::string_view kBelowHip[] = {
     kRuntime,       "libhsa-runtime64", "libhsa-amd-aqlprofile",
     "libroctracer", "librocprofiler",   "librocm_"};
-// Parts of the names of HSA's functions that give work to the device, or make a queue for it: later
-// versions of HSA add such functions under similar names. And those of functions that only tell or
-// set something.
-constexpr std::string_view kHsaWork[] = {"queue_create", "queue_acquire", "queue_intercept_create",
-                                         "memory_copy",  "async_copy",    "batch_copy",
-                                         "memory_fill",  "sdma",          "image_copy",
-                                         "image_import", "image_export",  "image_clear"};
-constexpr std::string_view kNoHsaWork[] = {"_get_",     "_status",  "_info",
-                                           "profiling", "_destroy", "_release"};
-
 // Once some are known the trace is incomplete: more add no information.
 constexpr int kMostLookUps = 32;
 constinit char looked_up[kMostLookUps][120] = {};
@@ -138,13 +129,6 @@ bool several_hip_runtimes() {
 }
 
 }  // namespace
-
-bool gives_hsa_work(const char* name) noexcept {
-  const std::string_view whole(name);
-  if (!whole.starts_with("hsa_")) return false;
-  const auto holds = [&](std::string_view part) { return whole.find(part) != whole.npos; };
-  return std::ranges::any_of(kHsaWork, holds) && std::ranges::none_of(kNoHsaWork, holds);
-}
 
 bool is_below_hip(const void* code) noexcept {
   Dl_info info{};

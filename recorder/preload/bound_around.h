@@ -12,8 +12,6 @@ namespace gfxgraph::recorder {
 // own. Allocates nothing; thread-safe; before the recording begins as well.
 void looked_up_around(const char* name) noexcept;
 
-// A function by which a program gives work to HSA, below HIP.
-bool gives_hsa_work(const char* name) noexcept;
 // Whether the code there is of HIP, of HSA or of a profiler, which do so for HIP or look on.
 bool is_below_hip(const void* code) noexcept;
 

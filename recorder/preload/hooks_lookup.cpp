@@ -10,6 +10,7 @@
 #include "recorder/preload/bound_around.h"
 #include "recorder/preload/hooks_internal.h"
 #include "recorder/preload/hooks_marker.h"
+#include "recorder/preload/hsa_work.h"
 #include "recorder/preload/loaded_object.h"
 #include "recorder/preload/unknown_calls.h"
 

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "recorder/preload/bound_around.h"
+#include "recorder/preload/hsa_work.h"
 #include "recorder/preload/loaded_object.h"
 
 // trampolines.S

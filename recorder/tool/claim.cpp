@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,12 @@ namespace {
 constexpr unsigned kMostImages = 10'000;  // that would get one name
 constexpr std::string_view kClaim = "claim";
 constexpr size_t kFields = 5;  // of a claim, before the command line
+
+bool descriptors_are_few() noexcept {
+  constexpr rlim_t kFew = 32;
+  struct rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kFew;
+}
 
 std::string contents_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -122,7 +129,8 @@ Result<Claim> claim_recording(const Options& options) {
       claim.mine = true;
     }
   }
-  if (told) {
+  // Where the program may have few open files, the report is opened when it is written.
+  if (told && !descriptors_are_few()) {
     GFXGRAPH_ASSIGN_OR_RETURN(claim.report,
                               File::open_guarded(options.status_folder + "/report" + claim.key));
   }
