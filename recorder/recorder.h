@@ -85,7 +85,7 @@ class Recorder final : private Guard::Owner {
   // call does, unless it is ordered by a stream: other threads go on.
   Freeing freeing(uint64_t address, Handle stream = nullptr, bool stream_ordered = false) noexcept;
   // `success` false: the real call refused, the allocation lives on.
-  void freed(Freeing&& freeing, bool success, Handle stream = nullptr) noexcept;
+  void freed(Freeing&& freeing, bool success) noexcept;
   void resetting() noexcept;  // hipDeviceReset: everything ends
   // Memory of a graph's node, which has this address whenever the graph is launched.
   void graph_memory(uint64_t address, uint64_t size_bytes,
