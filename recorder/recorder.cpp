@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <unordered_set>
 #include <utility>
 
 #include "base/own_process.h"
@@ -313,11 +314,25 @@ void Recorder::end_contents(const char* call) {
     host_writes_.check_host_writes(*allocation, 0, allocation->size_bytes);
   }
   uint64_t ended_bytes = 0;
-  for (const std::shared_ptr<Allocation>& allocation : allocations_.map().all()) {
-    if (!allocation->begun || allocation->kept) continue;
-    end_or_keep(*allocation, contents_.post_content(*allocation));
-    sealing_mark().reach(ended_bytes += allocation->size_bytes);
+  // What contents lead to enters the trace, or leaves its rest between two ranges, and has an end,
+  // too. So variables are kept when all contents have been read.
+  std::vector<std::pair<std::shared_ptr<Allocation>, format::Content>> variables;
+  std::unordered_set<const Allocation*> ended;
+  for (bool more = true; std::exchange(more, false);) {
+    for (const std::shared_ptr<Allocation>& allocation : allocations_.map().all()) {
+      if (!allocation->begun || allocation->kept || !ended.insert(allocation.get()).second)
+        continue;
+      more = true;
+      format::Content post = contents_.post_content(*allocation);
+      if (allocation->module != nullptr) {
+        variables.emplace_back(allocation, std::move(post));
+      } else {
+        contents_.end_allocation(*allocation, false, 0, std::move(post));
+      }
+      sealing_mark().reach(ended_bytes += allocation->size_bytes);
+    }
   }
+  for (auto& [variable, post] : variables) end_or_keep(*variable, std::move(post));
   for (const std::shared_ptr<Allocation>& allocation : allocations_.adopted()) {
     contents_.end_allocation(*allocation, false, 0, host_writes_.last_content(*allocation));
   }

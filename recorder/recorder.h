@@ -89,7 +89,7 @@ class Recorder final : private Guard::Owner {
   // call does, unless it is ordered by a stream: other threads go on.
   Freeing freeing(uint64_t address, Handle stream = nullptr, bool stream_ordered = false) noexcept;
   // `success` false: the real call refused, the allocation lives on.
-  void freed(Freeing&& freeing, bool success, Handle stream = nullptr) noexcept;
+  void freed(Freeing&& freeing, bool success) noexcept;
   // hipDeviceReset: everything ends. Before the real call and after it.
   void resetting() noexcept;
   void was_reset() noexcept;

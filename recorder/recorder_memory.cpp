@@ -106,6 +106,7 @@ bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
 Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) noexcept {
   Freeing result;
   if (address == 0) return result;
+  FreedMemory memory;
   uint32_t issued = 0;
   const bool idle = !stream_ordered && wait_for_device(address, issued);
   const auto settled = [&] {
@@ -120,15 +121,16 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
     std::shared_ptr<Allocation> allocation = allocations_.map().find_freed(address);
     if (!allocation) return;
     if (allocation->of_graph) {
-      result.allocation = std::move(allocation);
+      memory.allocation = std::move(allocation);
+      result = std::make_shared<FreedMemory>(std::move(memory));
       return;
     }
     if (stream_ordered && graphs_.captures().capturing(stream)) {
       finding(format::FindingKind::kIncomplete, "hipFreeAsync", "inside a stream capture");
       return;
     }
-    result.post.size_bytes = allocation->size_bytes;
-    result.post.stored = false;
+    memory.post.size_bytes = allocation->size_bytes;
+    memory.post.stored = false;
     if (!allocation->begun) {
       // The trace does not have it yet; its contents stay unknown.
     } else if (graphs_.captures().any()) {
@@ -137,10 +139,10 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
     } else if (stream_ordered && options_.post == PostState::kNone) {
       // No final contents are wanted, so the stream needs no read.
     } else if (stream_ordered && DeviceStreams::device_of(stream) == 0 &&
-               (result.last_state =
+               (memory.last_state =
                     device_->read_behind(const_cast<void*>(stream), allocation->address,
                                          allocation->size_bytes, false))) {
-      result.words = allocations_.words_now();
+      memory.words = allocations_.words_now();
     } else if (stream_ordered && !options_.wait) {
       finding(
           format::FindingKind::kNote, "hipFreeAsync",
@@ -148,7 +150,7 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
     } else if (allocation->array && !free_of_array_waits_for_device()) {
       // The hook has waited for the null stream; other work on it is done, or HIP's own free of it
       // would be too early.
-      result.post = contents_.post_content(*allocation);
+      memory.post = contents_.post_content(*allocation);
     } else if (!idle && !(stream_ordered && settled())) {
       finding(format::FindingKind::kNote, stream_ordered ? "hipFreeAsync" : "hipFree",
               "the device failed or did not become idle; the buffer's final contents are unknown");
@@ -156,44 +158,44 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
       host_writes_.land(flights_.land_all_kernels(issued));
       if (allocation->host_visible())
         host_writes_.check_host_writes(*allocation, 0, allocation->size_bytes);
-      result.post = contents_.post_content(*allocation);
+      memory.post = contents_.post_content(*allocation);
     }
     contents_.unmap(allocation->address);
     // Work on it that completes later is not compared with its memory any more.
     runs_.unwatch(*allocation);
     flights_.forget(allocation->id);
-    result.allocation = std::move(allocation);
+    const bool begun = allocation->begun;
+    memory.allocation = std::move(allocation);
+    memory.stream = stream;
+    memory.thread = thread_number();
+    memory.called_at = program_call;
+    result = std::make_shared<FreedMemory>(std::move(memory));
+    if (begun) contents_.note_freeing(result);
   });
   return result;
 }
 
-void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
-  if (!freeing.allocation) return;
+void Recorder::freed(Freeing&& freeing, bool success) noexcept {
+  if (!freeing) return;
   guarded([&] {
-    if (freeing.allocation->of_graph) {
+    contents_.forget_freeing(freeing);
+    const std::shared_ptr<Allocation> allocation = freeing->allocation;
+    if (allocation->of_graph) {
       // No program can read it until a graph allocates it again.
-      if (success) freeing.allocation->absent = freeing.allocation->gone = true;
+      if (success) allocation->absent = allocation->gone = true;
       return;
     }
-    if (!success) {
-      if (freeing.allocation->reachable) runs_.watch(*freeing.allocation);
-      (void)contents_.map(std::move(freeing.allocation));
+    if (!success && !freeing->ended) {
+      if (allocation->reachable) runs_.watch(*allocation);
+      (void)contents_.map(allocation);
       return;
     }
-    if (!freeing.allocation->begun) {
-      allocations_.forget_id(*freeing.allocation);
-      return;
+    if (allocation->begun) {
+      if (allocation->object) lose_array_of(*allocation);
+      contents_.end_freed(*freeing);
+      flights_.forget(allocation->id);
+      work_.values().lose(allocation->id);
     }
-    const format::StreamId id = stream == nullptr ? 0 : events_.stream_id(stream);
-    const std::shared_ptr<Allocation> allocation = freeing.allocation;
-    if (allocation->object) lose_array_of(*allocation);
-    if (!freeing.last_state) {
-      contents_.end_allocation(*allocation, true, id, std::move(freeing.post));
-    } else {
-      contents_.end_allocation_later(std::move(freeing), id);
-    }
-    flights_.forget(allocation->id);
-    work_.values().lose(allocation->id);
     allocations_.forget_id(*allocation);
   });
   drain_if_full();

@@ -39,13 +39,19 @@ inline constexpr uint32_t kSettleTimeoutMs = 5'000;
 inline constexpr size_t kSmallBytes = 64u << 10;
 
 // An allocation whose release was requested. See Recorder::freeing().
-struct Freeing {
+struct FreedMemory {
   std::shared_ptr<Allocation> allocation;
   format::Content post;
   // Instead of `post`: the final contents are being read, after the work of the stream.
   std::unique_ptr<StreamRead> last_state;
   std::shared_ptr<const WordsThen> words;
+  Handle stream = nullptr;  // the call is ordered by it
+  bool ended = false;       // its AllocationEnd is appended
+  // Of the call: another thread may append the end.
+  uint32_t thread = 0;
+  const void* called_at = nullptr;
 };
+using Freeing = std::shared_ptr<FreedMemory>;
 
 class Contents : private Part {
  public:
@@ -111,7 +117,12 @@ class Contents : private Part {
   void resolve_beginnings();
   void end_allocation(const Allocation& allocation, bool freed, format::StreamId stream,
                       format::Content post);
-  void end_allocation_later(Freeing&& freeing, format::StreamId stream);
+  // The runtime is about to get the memory back: until forget_freeing(), the memory ends before
+  // another allocation begins at its addresses, which only a call that has freed it can cause.
+  void note_freeing(const Freeing& freeing);
+  void forget_freeing(const Freeing& freeing);
+  // Unless it has ended.
+  void end_freed(FreedMemory& freed);
   // A variable that was kept between two sections.
   void end_kept(Allocation& allocation, bool freed);
 
@@ -185,7 +196,8 @@ class Contents : private Part {
   Filling filling_ = Filling::kNothing;
   std::deque<DeferredRead> reads_;  // in the order in which they were issued
   std::vector<DeferredBegin> deferred_begins_;
-  unsigned taking_in_ = 0;  // calls of take_in_trace() in progress
+  std::vector<Freeing> freeings_;  // by calls in progress
+  unsigned taking_in_ = 0;         // calls of take_in_trace() in progress
   std::vector<format::AllocationId> in_a_cycle_;
   bool stretches_ordered_ = false;  // in the trace: this one and those before it
   std::unordered_set<uint64_t> stale_words_;

@@ -257,6 +257,12 @@ void Contents::insert_allocation(std::shared_ptr<Allocation> allocation,
     entry.site = journal_.sites().here();
     entry.site_ordinal = journal_.sites().next_ordinal(entry.site);
   }
+  for (const Freeing& freeing : freeings_) {
+    const Allocation& old = *freeing->allocation;
+    if (entry.address < old.address + old.size_bytes &&
+        old.address < entry.address + entry.size_bytes)
+      end_freed(*freeing);
+  }
   for (const std::shared_ptr<Allocation>& old : map(std::move(allocation))) {
     // Its end was not seen: the runtime gave the same addresses out again.
     if (old->begun) {

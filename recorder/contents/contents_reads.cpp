@@ -10,16 +10,26 @@
 
 namespace gfxgraph::recorder {
 
-void Contents::end_allocation_later(Freeing&& freeing, format::StreamId stream) {
-  if (!stretch_.whole()) freed_.insert(freeing.allocation->id);
+void Contents::note_freeing(const Freeing& freeing) { freeings_.push_back(freeing); }
+
+void Contents::forget_freeing(const Freeing& freeing) { std::erase(freeings_, freeing); }
+
+void Contents::end_freed(FreedMemory& freed) {
+  if (std::exchange(freed.ended, true)) return;
+  const Allocation& allocation = *freed.allocation;
+  if (!stretch_.whole()) freed_.insert(allocation.id);
+  const format::StreamId stream = freed.stream == nullptr ? 0 : events_.stream_id(freed.stream);
   events_.note_runs_if_any();
   format::Event& event = events_.push(
-      format::AllocationEnd{freeing.allocation->id, true, stream, std::move(freeing.post)});
-  reads_.push_back({.read = std::move(freeing.last_state),
-                    .words = std::move(freeing.words),
+      format::AllocationEnd{allocation.id, true, stream, std::move(freed.post), allocation.gone});
+  event.thread = freed.thread;
+  event.site = journal_.sites().at(freed.called_at);
+  if (!freed.last_state) return;
+  reads_.push_back({.read = std::move(freed.last_state),
+                    .words = std::move(freed.words),
                     .item = &event,
                     .content = &std::get<format::AllocationEnd>(event.action).post,
-                    .ended = freeing.allocation});
+                    .ended = freed.allocation});
 }
 
 // `stream`: of `by`; none: it is the host.

@@ -47,9 +47,17 @@ std::vector<std::shared_ptr<Allocation>> AllocationMap::insert(
       std::lower_bound(ranges_.begin(), ranges_.end(), begin,
                        [](const Range& r, uint64_t value) { return r.begin < value; });
   if (allocation->host_visible()) host_.push_back(allocation);
-  for (uint64_t upper = begin >> 32; upper <= end >> 32 && upper < known_uppers_.size(); ++upper) {
-    known_uppers_.set(upper);
-    known_high_bytes_.set(upper >> 8);
+  const auto know = [this](uint64_t first, uint64_t last) {
+    for (uint64_t upper = first >> 32; upper <= last >> 32 && upper < known_uppers_.size();
+         ++upper) {
+      known_uppers_.set(upper);
+      known_high_bytes_.set(upper >> 8);
+    }
+  };
+  know(begin, end);
+  if (allocation->has_two_addresses()) {
+    ++aliases_;
+    know(allocation->host_address, allocation->host_address + allocation->size_bytes);
   }
   ranges_.insert(place, Range{begin, end, std::move(allocation)});
   ++generation_;
@@ -88,6 +96,16 @@ Allocation* AllocationMap::find_host(uint64_t address) const noexcept {
         address - allocation->host_address < allocation->size_bytes) {
       return allocation.get();
     }
+  }
+  return nullptr;
+}
+
+Allocation* AllocationMap::find_alias(uint64_t address) const noexcept {
+  if (aliases_ == 0) return nullptr;
+  for (const std::shared_ptr<Allocation>& allocation : host_) {
+    if (allocation->has_two_addresses() && address >= allocation->host_address &&
+        address - allocation->host_address < allocation->size_bytes)
+      return allocation.get();
   }
   return nullptr;
 }
@@ -160,6 +178,7 @@ std::shared_ptr<Allocation> AllocationMap::remove(uint64_t address) {
   }
   std::erase_if(ranges_, [&](const Range& range) { return range.allocation == found; });
   std::erase(host_, found);
+  if (found->has_two_addresses()) --aliases_;
   ++generation_;
   return found;
 }

@@ -74,6 +74,9 @@ struct Allocation {
   uint32_t site_ordinal = 0;
 
   bool host_visible() const { return host_address != 0; }
+  bool has_two_addresses() const {
+    return host_address != 0 && host_address != address && is_memory();
+  }
   // A launch that gets its address is recorded without a look at it: the trace has its contents,
   // and neither the host nor a stream writes it beside the kernel.
   bool plain() const { return !host_visible() && !holds_values && begun && !kept; }
@@ -154,6 +157,8 @@ class AllocationMap {
   }
   // Like find(), by the host address of host-visible memory; the end is not part of it.
   Allocation* find_host(uint64_t address) const noexcept;
+  // The same if the device has another address for it: kernels use either.
+  Allocation* find_alias(uint64_t address) const noexcept;
   // The live allocation that contains the address, otherwise the one freed last that did, otherwise
   // the live one that ends there. A table in memory keeps its pointers when their targets are
   // freed.
@@ -198,6 +203,7 @@ class AllocationMap {
   std::vector<Range>::const_iterator first_behind(uint64_t address) const noexcept;
 
   std::vector<Range> ranges_;  // by begin
+  size_t aliases_ = 0;         // live allocations with two addresses
   // Freed, by begin, without overlap: for each address the one freed last. Live ones take
   // precedence.
   std::vector<Range> retired_;

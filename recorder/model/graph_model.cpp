@@ -20,9 +20,73 @@ void GraphTemplate::connect(uint32_t from, uint32_t to) {
   if (std::find(dependencies.begin(), dependencies.end(), from) != dependencies.end()) return;
   dependencies.push_back(from);
   edges.emplace_back(from, to);
+  if (kept_levels.empty()) return;
+  kept_levels.resize(nodes.size());
+  // With those behind it: few, because graphs are seldom changed so.
+  std::vector<std::pair<uint32_t, uint32_t>> raised = {{to, kept_levels[from] + 1}};
+  while (!raised.empty()) {
+    const auto [node, level] = raised.back();
+    raised.pop_back();
+    if (kept_levels[node] >= level || level > nodes.size()) continue;
+    kept_levels[node] = level;
+    for (const auto& [before, behind] : edges)
+      if (before == node) raised.emplace_back(behind, level + 1);
+  }
+}
+
+namespace {
+
+// The longest path from a root to each node; 0 of those in a cycle.
+std::vector<uint32_t> levels_of(const GraphTemplate& graph) {
+  const std::vector<TemplateNode>& nodes = graph.nodes;
+  std::vector<uint32_t> levels(nodes.size());
+  std::vector<size_t> missing(nodes.size());
+  std::vector<std::vector<uint32_t>> successors(nodes.size());
+  std::vector<uint32_t> ready;
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    for (const uint32_t before : nodes[i].dependencies) {
+      if (nodes[before].removed) continue;
+      successors[before].push_back(i);
+      ++missing[i];
+    }
+    if (missing[i] == 0) ready.push_back(i);
+  }
+  for (size_t head = 0; head < ready.size(); ++head) {
+    const uint32_t node = ready[head];
+    for (const uint32_t next : successors[node]) {
+      levels[next] = std::max(levels[next], levels[node] + 1);
+      if (--missing[next] == 0) ready.push_back(next);
+    }
+  }
+  return levels;
+}
+
+}  // namespace
+
+void GraphTemplate::keep_levels() {
+  if (kept_levels.empty()) kept_levels = levels_of(*this);
+}
+
+void GraphTemplate::remove(uint32_t node) {
+  keep_levels();
+  nodes[node].removed = true;
+}
+
+bool may_drop_nodes(const GraphTemplate& graph) {
+  if (!graph.kept_levels.empty()) {
+    const std::vector<uint32_t> levels = levels_of(graph);
+    for (size_t i = 0; i < levels.size(); ++i) {
+      const uint32_t kept = i < graph.kept_levels.size() ? graph.kept_levels[i] : 0;
+      if (!graph.nodes[i].removed && kept != levels[i]) return true;
+    }
+  }
+  return std::ranges::any_of(graph.nodes, [](const TemplateNode& node) {
+    return !node.removed && node.child && may_drop_nodes(*node.child);
+  });
 }
 
 void GraphTemplate::disconnect(uint32_t from, uint32_t to) {
+  keep_levels();
   std::erase(nodes[to].dependencies, from);
   std::erase(edges, std::pair(from, to));
   edge_order_known = false;

@@ -32,12 +32,22 @@ struct GraphTemplate {
   // the nodes of an update by it.
   std::vector<std::pair<uint32_t, uint32_t>> edges;
   bool edge_order_known = true;
+  // From the first removal on: the level of each node as if none had been removed. Empty: none was.
+  std::vector<uint32_t> kept_levels;
 
   // The node of a handle, or nothing.
   std::optional<uint32_t> find(Handle node) const;
   void connect(uint32_t from, uint32_t to);
   void disconnect(uint32_t from, uint32_t to);
+  void remove(uint32_t node);
+
+ private:
+  void keep_levels();
 };
+
+// Whether removals left nodes, at any depth, whose level may be wrong in HIP 5.2: it follows an
+// edge only to the next level, and does not run what it does not reach so.
+bool may_drop_nodes(const GraphTemplate& graph);
 
 // A copy that shares no child graph with the original.
 std::shared_ptr<GraphTemplate> deep_copy(const GraphTemplate& graph);

@@ -312,7 +312,7 @@ void Graphs::node_destroyed(Handle node) noexcept {
   guarded([&] {
     for (const auto& [handle, model] : graphs_) {
       if (const auto index = model->find(node)) {
-        model->nodes[*index].removed = true;
+        model->remove(*index);
         return;
       }
     }
@@ -350,6 +350,11 @@ void Graphs::graph_instantiated(Handle executable, Handle graph) noexcept {
     if (!nodes) {
       finding(FindingKind::kIncomplete, "hipGraphInstantiate", "the recorded nodes form a cycle");
       return;
+    }
+    if (hip_quirk_seen(HipQuirk::kNodesNotRun, facts_.runtime_version) && may_drop_nodes(*model)) {
+      finding(FindingKind::kIncomplete, "hipGraphInstantiate",
+              "edges or nodes were removed from the graph: this runtime may never run nodes behind "
+              "them (docs/runtime-quirks.md, kNodesNotRun), and a replay would");
     }
     if (child_has_several_ends(*model) &&
         hip_quirk_seen(HipQuirk::kChildEndsNotWaitedFor, facts_.runtime_version)) {

@@ -155,7 +155,14 @@ bool WordResolver::code(uint64_t value, Relocation& relocation) const {
 
 bool WordResolver::in_memory(uint64_t value, Relocation& relocation) const {
   const Allocation* target = map_.find_live_or_freed(value);
-  if (target == nullptr || !target->is_meant_by(value)) return code(value, relocation);
+  if (target == nullptr || !target->is_meant_by(value)) {
+    if (const Allocation* const alias = map_.find_alias(value)) {
+      point(relocation, *alias, value - alias->host_address);
+      relocation.ambiguous = unusual_target(*alias, value - alias->host_address);
+      return true;
+    }
+    return code(value, relocation);
+  }
   const uint64_t addend = value - target->address;
   // The end of the allocation in front of a code object equals the address of its first byte.
   if (addend == target->size_bytes && code(value, relocation)) return true;
@@ -284,6 +291,12 @@ bool WordResolver::leads_still(uint64_t value, const Relocation& given) const {
     }
     if (code(value, relocation)) {
       relocation.ambiguous = slot.place == WordPlace::kLoose;
+      return doubts.special = true;
+    }
+    if (target = map_.find_alias(value); target != nullptr) {
+      const uint64_t addend = value - target->host_address;
+      point(relocation, *target, addend);
+      relocation.ambiguous = slot.place == WordPlace::kLoose || unusual_target(*target, addend);
       return doubts.special = true;
     }
     if (offset % 8 == 0 && tagged(value, relocation)) return doubts.special = true;

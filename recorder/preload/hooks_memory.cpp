@@ -172,7 +172,7 @@ GFXGRAPH_HOOK hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
   }
   Freeing freeing = recorder().freeing(address_of(pointer), key, true);
   const hipError_t result = real(kCall_hipFreeAsync, pointer, stream);
-  recorder().freed(std::move(freeing), result == hipSuccess, key);
+  recorder().freed(std::move(freeing), result == hipSuccess);
   return result;
 }
 

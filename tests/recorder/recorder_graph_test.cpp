@@ -103,6 +103,35 @@ TEST_F(RecorderGraphTest, ADisabledNodeDoesNothingUntilItIsEnabled) {
   EXPECT_EQ(values_of(trace->graphs()[2]), "143");
 }
 
+TEST_F(RecorderGraphTest, NodesThatTheRuntimeMayDropMakeATraceIncomplete) {
+  const void* const from = handle(31);
+  const void* const middle = handle(32);
+  const void* const to = handle(33);
+  for (const bool chain_remains : {false, true}) {
+    for (const int32_t version : {50'221'153, 60'443'483}) {
+      state_.runtime_version = version;
+      std::filesystem::remove(path());
+      make({});
+      device_memory(data_, sizeof(data_));
+      recorder_->graphs().graph_created(handle(30));
+      add_node(handle(30), handle(31), set_bytes(1));
+      add_node(handle(30), handle(32), set_bytes(2), {handle(31)});
+      add_node(handle(30), handle(33), set_bytes(3), {handle(32)});
+      if (chain_remains) {  // the last node: no level changes
+        recorder_->graphs().node_destroyed(handle(33));
+      } else {
+        recorder_->graphs().dependencies_changed(handle(30), &middle, &to, 1, false);
+        recorder_->graphs().dependencies_changed(handle(30), &from, &to, 1, true);
+      }
+      recorder_->graphs().graph_instantiated(handle(40), handle(30));
+      launch(handle(40), nullptr);
+      const auto trace = finish();
+      ASSERT_TRUE(trace);
+      EXPECT_EQ(trace->complete(), chain_remains || version > 60'000'000);
+    }
+  }
+}
+
 TEST_F(RecorderGraphTest, RowsOfWideElementsAreRecordedAsTheRuntimeSetsThem) {
   for (const int32_t version : {60'443'483, 80'000'000}) {
     state_.runtime_version = version;
@@ -368,7 +397,7 @@ TEST_F(RecorderGraphTest, FreedMemoryOfGraphsIsGone) {
     }
     for (const bool frees : launched_frees) launch(handle(40 + frees), nullptr);
     if (call != Call::kNone) {
-      recorder_->freed(recorder_->freeing(address, nullptr, true), call == Call::kFree, nullptr);
+      recorder_->freed(recorder_->freeing(address, nullptr, true), call == Call::kFree);
     }
     const auto trace = finish();
     const auto ends = actions<format::AllocationEnd>(*trace);

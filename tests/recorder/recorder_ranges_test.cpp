@@ -109,6 +109,22 @@ TEST_F(RecorderRangesTest, WhatWordsLeadToComesAlong) {
   EXPECT_EQ(begins[1].initial.relocations[0].addend, 8);
 }
 
+TEST_F(RecorderRangesTest, WhatOnlyLastContentsLeadToEnds) {
+  device_memory(a_, sizeof(a_));
+  device_memory(b_, sizeof(b_));
+  device_memory(c_, sizeof(c_));
+  const format::RangeId range = recorder_->range_begins("step");
+  fill(b_, 64);
+  // As a kernel would: to memory in front of it and behind it.
+  b_[0] = reinterpret_cast<uint64_t>(a_);
+  b_[1] = reinterpret_cast<uint64_t>(c_);
+  recorder_->range_ends(range);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(begun(*trace), SizeIs(3));
+  EXPECT_THAT(actions<format::AllocationEnd>(*trace), SizeIs(3));
+}
+
 // A list whose elements point at each other.
 TEST_F(RecorderRangesTest, CyclesOfWordsAreWhole) {
   device_memory(a_, sizeof(a_));

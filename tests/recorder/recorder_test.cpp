@@ -104,6 +104,30 @@ TEST_F(RecorderTest, PointersToFreedMemoryAreStillFound) {
   EXPECT_EQ(ends[1].post.relocations[0].allocation, 1u);
 }
 
+TEST_F(RecorderTest, MemoryEndsBeforeAnotherThreadsAllocationBeginsInIt) {
+  alignas(8) uint64_t data[4] = {7, 7, 7, 7};
+  device_memory(data, sizeof(data));
+  memset_work(data, 8);
+  auto freeing = recorder_->freeing(reinterpret_cast<uint64_t>(data));
+  device_memory(data + 1, 8);  // by a thread that got it while the first one is still in its call
+  auto other = recorder_->freeing(reinterpret_cast<uint64_t>(data + 1));
+  device_memory(data, 16);
+  recorder_->freed(std::move(freeing), true);
+  recorder_->freed(std::move(other), true);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  std::string order;
+  for (const format::Event& event : trace->events()) {
+    if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action)) {
+      order += fmt::format("begin{} ", begin->id);
+    } else if (const auto* end = std::get_if<format::AllocationEnd>(&event.action)) {
+      EXPECT_TRUE(end->post.stored);
+      order += fmt::format("end{} ", end->id);
+    }
+  }
+  EXPECT_EQ(order, "begin1 end1 begin2 end2 begin3 end3 ");
+}
+
 TEST_F(RecorderTest, ARefusedFreeLeavesTheAllocationAlive) {
   alignas(8) uint64_t data[4] = {};
   device_memory(data, sizeof(data));
