@@ -274,19 +274,25 @@ TEST_F(SandboxTest, FilesBesideAnOutputAreKept) {
 }
 
 TEST_F(SandboxTest, AnOutputFolderIsMadeAndFilled) {
-  const fs::path tree = folder_ / "a" / "b";
+  // Behind a link, by which the kernel does not name it.
+  fs::create_directory(folder_ / "real");
+  fs::create_directory_symlink(folder_ / "real", folder_ / "a");
+  const fs::path tree = folder_ / "a" / "b" / "c";
   const auto work = [&] {
     std::error_code error;
     fs::create_directories(tree, error);
-    return !error && write_file_atomic(tree / "file", {}) ? 0 : 1;
+    if (error || !write_file_atomic(tree / "file", {})) return 1;
+    const int in = ::open(tree.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (::openat(in, "other", O_RDWR | O_CREAT | O_EXCL, 0600) < 0) return 2;
+    return std::distance(fs::directory_iterator(tree), fs::directory_iterator()) == 2 ? 0 : 3;
   };
   EXPECT_EQ(run(work, {.folders = {tree}}), 0) << message_;
   EXPECT_TRUE(fs::exists(tree / "file"));
   const auto outside = [&] {
-    return ::open((tree / ".." / "c").c_str(), O_RDWR | O_CREAT, 0600), kWentOn;
+    return ::open((tree / ".." / "d").c_str(), O_RDWR | O_CREAT, 0600), kWentOn;
   };
   EXPECT_EQ(run(outside, {.folders = {tree}}), kExitDataLost);
-  EXPECT_FALSE(fs::exists(folder_ / "a" / "c"));
+  EXPECT_FALSE(fs::exists(folder_ / "a" / "b" / "d"));
 }
 
 TEST_F(SandboxTest, ProgramsAreReadOnlyAndOnlyElf) {
