@@ -421,6 +421,22 @@ TEST_F(SandboxTest, ALinkIsNoWayToItsTarget) {
   EXPECT_EQ(run(work, {.write = {link}}), kExitDataLost);
 }
 
+TEST_F(SandboxTest, LittleMemoryIsNoReasonToGoWithout) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit little{uint64_t{1} << 20, RLIM_INFINITY};
+    ::setrlimit(RLIMIT_DATA, &little);
+    const int code = enter("test", {});
+    if (code >= 0) ::_exit(code);
+    rlimit limit{};
+    ::getrlimit(RLIMIT_DATA, &limit);
+    ::_exit(is_worker() && limit.rlim_max == little.rlim_cur ? 4 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 4) << status;
+}
+
 TEST_F(SandboxTest, ACrashIsASentence) {
   EXPECT_EQ(run([] { return std::abort(), 0; }), kExitDataLost);
   EXPECT_THAT(message_, HasSubstr("gfxgraph: test: the worker process crashed: Aborted"));
