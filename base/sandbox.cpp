@@ -48,7 +48,8 @@ struct Hello {
 // "/dev/fd/63" and the like, by which shells pass pipes.
 bool is_named(int fd, const std::vector<std::filesystem::path>& paths) {
   return std::ranges::any_of(paths, [&](const std::filesystem::path& path) {
-    return path == fmt::format("/dev/fd/{}", fd) || path == fmt::format("/proc/self/fd/{}", fd);
+    return path == fmt::format("/dev/fd/{}", fd) || path == fmt::format("/proc/self/fd/{}", fd) ||
+           (fd == STDIN_FILENO && path == "/dev/stdin");
   });
 }
 
@@ -67,6 +68,11 @@ void close_inherited_descriptors(const Access& access) {
   }
   ::closedir(folder);
   for (const int fd : inherited) ::close(fd);
+  // Standard input may be a socket.
+  if (is_named(STDIN_FILENO, access.read) || is_named(STDIN_FILENO, access.write)) return;
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) ::close(STDIN_FILENO);
+  if (nothing > STDERR_FILENO) ::close(nothing);
 }
 
 // Building the filter takes memory, and a limit of data may leave none: the parent sets it

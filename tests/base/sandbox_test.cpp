@@ -406,6 +406,21 @@ TEST_F(SandboxTest, CallsThatNobodyKnowsAreMissing) {
   EXPECT_EQ(run([] { return ::syscall(4000) == -1 && errno == ENOSYS ? 0 : 1; }), 0) << message_;
 }
 
+TEST_F(SandboxTest, StandardInputIsNotTheWorkers) {
+  const int before = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+  const int file = ::open(write("input", "content").c_str(), O_RDWR | O_CLOEXEC);
+  ::dup2(file, STDIN_FILENO);
+  const auto work = [] {
+    char byte = 0;
+    return ::write(STDIN_FILENO, "x", 1) < 0 && ::read(STDIN_FILENO, &byte, 1) == 0 ? 0 : 1;
+  };
+  EXPECT_EQ(run(work), 0);
+  EXPECT_EQ(run([&] { return work() == 0 ? 1 : 0; }, {.read = {"/dev/stdin"}}), 0);
+  ::dup2(before, STDIN_FILENO);
+  ::close(before);
+  ::close(file);
+}
+
 TEST_F(SandboxTest, DescriptorsOnTheCommandLineStay) {
   const int inherited = ::open(write("inherited", "").c_str(), O_RDWR);
   const auto work = [&] { return ::write(inherited, "x", 1) == 1 ? 0 : 1; };
