@@ -48,7 +48,8 @@ struct Hello {
 // "/dev/fd/63" and the like, by which shells pass pipes.
 bool is_named(int fd, const std::vector<std::filesystem::path>& paths) {
   return std::ranges::any_of(paths, [&](const std::filesystem::path& path) {
-    return path == fmt::format("/dev/fd/{}", fd) || path == fmt::format("/proc/self/fd/{}", fd);
+    return path == fmt::format("/dev/fd/{}", fd) || path == fmt::format("/proc/self/fd/{}", fd) ||
+           (fd == STDIN_FILENO && path == "/dev/stdin");
   });
 }
 
@@ -67,15 +68,21 @@ void close_inherited_descriptors(const Access& access) {
   }
   ::closedir(folder);
   for (const int fd : inherited) ::close(fd);
+  // Standard input may be a socket.
+  if (is_named(STDIN_FILENO, access.read) || is_named(STDIN_FILENO, access.write)) return;
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) ::close(STDIN_FILENO);
+  if (nothing > STDERR_FILENO) ::close(nothing);
 }
 
-void limit_resources(const Access& access) {
+// Building the filter takes memory, and a limit of data may leave none: the parent sets it
+// afterwards.
+void prepare_limits() {
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   rlimit data{};
-  if (access.data_bytes == 0 || ::getrlimit(RLIMIT_DATA, &data) != 0) return;
-  data.rlim_cur = std::min<rlim_t>(data.rlim_cur, access.data_bytes);
-  data.rlim_max = data.rlim_cur;
+  if (::getrlimit(RLIMIT_DATA, &data) != 0) return;
+  data.rlim_cur = data.rlim_max;
   ::setrlimit(RLIMIT_DATA, &data);
 }
 
@@ -115,7 +122,7 @@ void begin_work(int socket, pid_t parent, const Access& access) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExitFailed);
   close_inherited_descriptors(access);
-  limit_resources(access);
+  prepare_limits();
   Hello hello{-ENOSYS, -ENOSYS};
   hello.landlock =
       deny_by_landlock([](long n, long a, long b, long c) { return ::syscall(n, a, b, c); });
@@ -207,6 +214,15 @@ bool can_read_memory_of(pid_t worker) {
   iovec here{&byte, 1};
   iovec there{&in_worker, 1};  // stands at the same address in both
   return ::process_vm_readv(worker, &here, 1, &there, 1, 0) == 1;
+}
+
+// Of `process`, 0: this one. The worker cannot raise it again.
+bool limit_data(pid_t process, const Access& access) {
+  rlimit data{};
+  if (::getrlimit(RLIMIT_DATA, &data) != 0) return false;
+  if (access.data_bytes != 0) data.rlim_cur = std::min<rlim_t>(data.rlim_cur, access.data_bytes);
+  data.rlim_max = data.rlim_cur;
+  return ::prlimit(process, RLIMIT_DATA, &data, nullptr) == 0;
 }
 
 int wait_for(pid_t worker) {
@@ -323,6 +339,7 @@ int enter(const char* command, const Access& access) {
   if (refused == 0) process = static_cast<int>(::syscall(SYS_pidfd_open, worker, 0));
   need("pidfd_open", process >= 0);
   need("process_vm_readv", refused != 0 || can_read_memory_of(worker));
+  need("prlimit", refused != 0 || limit_data(worker, access));
   if (refused == 0) {
     if (hello->landlock < 0) {
       console::detail(fmt::format("sandbox without Landlock: {}", errno_message(-hello->landlock)));
@@ -345,7 +362,7 @@ int enter(const char* command, const Access& access) {
   if (process >= 0) ::close(process);
   if (hello && hello->listener >= 0) ::close(hello->listener);
   note_refusal(what, refused);
-  limit_resources(access);
+  limit_data(0, access);
   return -1;
 }
 

@@ -92,8 +92,9 @@ void Policy::add(Names& names, const fs::path& path) const {
   };
   names.emplace(without_slash((working_folder_ / path).lexically_normal()).string(), path);
   std::error_code error;
-  const fs::path real = fs::canonical(path, error);
-  if (!error) names.emplace(real.string(), path);
+  // A directory of the output may not exist yet, and stand behind a link.
+  const fs::path real = fs::weakly_canonical(working_folder_ / path, error);
+  if (!error) names.emplace(without_slash(real).string(), path);
 }
 
 Policy::Place Policy::find(const fs::path& path) const {

@@ -58,6 +58,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(readlinkat),
     SCMP_SYS(getcwd),
     SCMP_SYS(fstatfs),
+    SCMP_SYS(getdents64),
     // memory
     SCMP_SYS(munmap),
     SCMP_SYS(mremap),

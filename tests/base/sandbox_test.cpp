@@ -274,19 +274,25 @@ TEST_F(SandboxTest, FilesBesideAnOutputAreKept) {
 }
 
 TEST_F(SandboxTest, AnOutputFolderIsMadeAndFilled) {
-  const fs::path tree = folder_ / "a" / "b";
+  // Behind a link, by which the kernel does not name it.
+  fs::create_directory(folder_ / "real");
+  fs::create_directory_symlink(folder_ / "real", folder_ / "a");
+  const fs::path tree = folder_ / "a" / "b" / "c";
   const auto work = [&] {
     std::error_code error;
     fs::create_directories(tree, error);
-    return !error && write_file_atomic(tree / "file", {}) ? 0 : 1;
+    if (error || !write_file_atomic(tree / "file", {})) return 1;
+    const int in = ::open(tree.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (::openat(in, "other", O_RDWR | O_CREAT | O_EXCL, 0600) < 0) return 2;
+    return std::distance(fs::directory_iterator(tree), fs::directory_iterator()) == 2 ? 0 : 3;
   };
   EXPECT_EQ(run(work, {.folders = {tree}}), 0) << message_;
   EXPECT_TRUE(fs::exists(tree / "file"));
   const auto outside = [&] {
-    return ::open((tree / ".." / "c").c_str(), O_RDWR | O_CREAT, 0600), kWentOn;
+    return ::open((tree / ".." / "d").c_str(), O_RDWR | O_CREAT, 0600), kWentOn;
   };
   EXPECT_EQ(run(outside, {.folders = {tree}}), kExitDataLost);
-  EXPECT_FALSE(fs::exists(folder_ / "a" / "c"));
+  EXPECT_FALSE(fs::exists(folder_ / "a" / "b" / "d"));
 }
 
 TEST_F(SandboxTest, ProgramsAreReadOnlyAndOnlyElf) {
@@ -400,6 +406,21 @@ TEST_F(SandboxTest, CallsThatNobodyKnowsAreMissing) {
   EXPECT_EQ(run([] { return ::syscall(4000) == -1 && errno == ENOSYS ? 0 : 1; }), 0) << message_;
 }
 
+TEST_F(SandboxTest, StandardInputIsNotTheWorkers) {
+  const int before = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+  const int file = ::open(write("input", "content").c_str(), O_RDWR | O_CLOEXEC);
+  ::dup2(file, STDIN_FILENO);
+  const auto work = [] {
+    char byte = 0;
+    return ::write(STDIN_FILENO, "x", 1) < 0 && ::read(STDIN_FILENO, &byte, 1) == 0 ? 0 : 1;
+  };
+  EXPECT_EQ(run(work), 0);
+  EXPECT_EQ(run([&] { return work() == 0 ? 1 : 0; }, {.read = {"/dev/stdin"}}), 0);
+  ::dup2(before, STDIN_FILENO);
+  ::close(before);
+  ::close(file);
+}
+
 TEST_F(SandboxTest, DescriptorsOnTheCommandLineStay) {
   const int inherited = ::open(write("inherited", "").c_str(), O_RDWR);
   const auto work = [&] { return ::write(inherited, "x", 1) == 1 ? 0 : 1; };
@@ -413,6 +434,22 @@ TEST_F(SandboxTest, ALinkIsNoWayToItsTarget) {
   fs::create_symlink(target, link);
   const auto work = [&] { return ::open(target.c_str(), O_RDWR), kWentOn; };
   EXPECT_EQ(run(work, {.write = {link}}), kExitDataLost);
+}
+
+TEST_F(SandboxTest, LittleMemoryIsNoReasonToGoWithout) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit little{uint64_t{1} << 20, RLIM_INFINITY};
+    ::setrlimit(RLIMIT_DATA, &little);
+    const int code = enter("test", {});
+    if (code >= 0) ::_exit(code);
+    rlimit limit{};
+    ::getrlimit(RLIMIT_DATA, &limit);
+    ::_exit(is_worker() && limit.rlim_max == little.rlim_cur ? 4 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 4) << status;
 }
 
 TEST_F(SandboxTest, ACrashIsASentence) {
