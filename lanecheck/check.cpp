@@ -349,7 +349,7 @@ class TraceCheck {
     if (analysis_ != nullptr) analysis_->begin_launch(index, launch, dispatch.kernarg_address);
     observer_.next_launch(index, launch.kernel);
     if (race_ != nullptr)
-      race_->next_launch(index, launch.kernel, code.has_fences, std::move(work));
+      race_->next_launch(index, launch.kernel, race_code_of(code), std::move(work));
     if (init_ != nullptr) init_->next_launch(launch.kernel, sequence_);
     KernelTotals& totals = report_.kernels[launch.kernel - 1];
     ++totals.launches;

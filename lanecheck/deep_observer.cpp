@@ -30,6 +30,11 @@ void DeepObserver::dispatch_begin(const emulator::DispatchInfo& info) {
   if (init_ != nullptr) init_->dispatch_begin();
 }
 
+void DeepObserver::dispatch_end() {
+  LaneObserver::dispatch_end();
+  if (race_ != nullptr) race_->dispatch_end();
+}
+
 void DeepObserver::wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info) {
   LaneObserver::wave_begin(state, wave, info);
   state.race = {};

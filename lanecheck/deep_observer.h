@@ -29,6 +29,7 @@ class DeepObserver : public LaneObserver {
   // ---- hooks (emulator/engine/observer.h) ----
   void decoded(const Inst& inst, emulator::InstOperands& operands);
   void dispatch_begin(const emulator::DispatchInfo& info);
+  void dispatch_end();
   void wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info);
   void wave_end(WaveState& state, const Wave& wave);
   // The lane observer's kinds, and instructions that order waves: alone, or at the end of a run.

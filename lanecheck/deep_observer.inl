@@ -184,6 +184,8 @@ GFXGRAPH_INLINE uint32_t DeepObserver::look_at(WaveState& state, const Wave& wav
   if (race_ != nullptr && event.space != emulator::Space::kScratch && !of_host_call)
     race_->access(lower_of(state).race, wave, inst, event,
                   keep & event.in_range & ~event.other_space);
+  if (race_ != nullptr && (inst.mods & emulator::mmod::kLds) != 0 && !lds) [[unlikely]]
+    race_->load_to_lds(lower_of(state).race, wave, inst, keep & event.exec);
   if (init_ != nullptr)
     init_->access(state, state.init, wave, inst, event, keep & event.in_range & ~event.other_space,
                   ordinary && !lds ? &shadow::region_of(wave, inst) : nullptr);
@@ -208,7 +210,9 @@ GFXGRAPH_INLINE bool DeepObserver::look_at_row(WaveState& state, const Wave& wav
   if (address - kHostCallAddress < kHostCallBytes) return false;
   if (init_ != nullptr && !init_->row_is_written(state, inst, shadow::region_of(wave, inst)))
     return false;
-  if (race_ != nullptr && !race_->row(lower_of(state).race, inst, kind, address)) return false;
+  if (race_ != nullptr && ((inst.mods & emulator::mmod::kLds) != 0 ||
+                           !race_->row(lower_of(state).race, inst, kind, address)))
+    return false;
   if (init_ != nullptr && kind == emulator::AccessKind::kLoad) state.init.load_written(4);
   return true;
 }

@@ -71,11 +71,27 @@ Result<LoadedCode> parse(const format::Trace& trace, const format::CodeObject& c
 }
 
 // Data may look like one: then the check assumes an order that does not exist.
-bool has_fences(std::span<const std::byte> bytes) {
-  constexpr uint32_t kGl1Inv = 0xe1c80000;  // buffer_gl1_inv: what an acquiring fence ends with
-  for (size_t at = 0; at + sizeof kGl1Inv <= bytes.size(); at += sizeof kGl1Inv)
-    if (std::memcmp(bytes.data() + at, &kGl1Inv, sizeof kGl1Inv) == 0) return true;
-  return false;
+void find_fences(std::span<const std::byte> bytes, LoadedCode& loaded) {
+  constexpr uint32_t kGl0Inv = 0xe1c40000;  // buffer_gl0_inv, what an acquiring fence ends with
+  constexpr uint32_t kGl1Inv = 0xe1c80000;  // the same across workgroups
+  constexpr uint32_t kBarrier = 0xbf8a0000;
+  const auto word = [&](size_t at) {
+    uint32_t value = 0;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+  };
+  const auto waits = [](uint32_t value) {
+    return value >> 16 == 0xbf8c || value >> 16 == 0xbbfd;  // s_waitcnt, s_waitcnt_vscnt null
+  };
+  for (size_t at = 0; at + 4 <= bytes.size(); at += 4) {
+    const uint32_t value = word(at);
+    if (value == kGl1Inv) loaded.has_fences = true;
+    if (value != kGl0Inv || loaded.has_group_fences) continue;
+    size_t before = at;
+    while (before >= 4 && waits(word(before - 4))) before -= 4;
+    // Otherwise it is the end of __syncthreads().
+    loaded.has_group_fences = before < 4 || word(before - 4) != kBarrier;
+  }
 }
 
 Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject& code,
@@ -102,7 +118,7 @@ Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject
   const codeobj::SymbolResolver nobody = [](const std::string&) { return std::nullopt; };
   GFXGRAPH_TRY(codeobj::load_segments(*loaded.object, memory.own_bytes(begin).first(size),
                                       loaded.load_address, nobody));
-  loaded.has_fences = has_fences(memory.own_bytes(begin).first(size));
+  find_fences(memory.own_bytes(begin).first(size), loaded);
   std::vector<DeviceMemory::Part> parts;
   for (const codeobj::Variable& variable : codeobj::variables_of(*loaded.object)) {
     if (variable.address < first ||
@@ -160,6 +176,13 @@ void point_to_managed(const std::vector<LoadedCode>& loaded, const format::Alloc
       memory.is_read_only(*place, sizeof(address)))
     return;
   std::memcpy(bytes.data() + (*place - begin), &address, sizeof(address));
+}
+
+RaceCode race_code_of(const LoadedCode& loaded) {
+  return {.begin = loaded.load_address + loaded.object->segments().front().address,
+          .end = loaded.end,
+          .fences = loaded.has_fences,
+          .group_fences = loaded.has_group_fences};
 }
 
 const LoadedCode* find_code(const std::vector<LoadedCode>& loaded, uint64_t pc) {

@@ -15,14 +15,16 @@
 #include "emulator/engine/engine.h"
 #include "format/reader.h"
 #include "lanecheck/device_memory.h"
+#include "lanecheck/race_code.h"
 
 namespace gfxgraph::lanecheck {
 
 struct LoadedCode {
   std::shared_ptr<const codeobj::CodeObject> object;
-  uint64_t load_address = 0;  // of ELF address 0
-  uint64_t end = 0;           // device address after the last byte
-  bool has_fences = false;    // some kernel orders memory between workgroups
+  uint64_t load_address = 0;      // of ELF address 0
+  uint64_t end = 0;               // device address after the last byte
+  bool has_fences = false;        // some kernel orders memory between workgroups
+  bool has_group_fences = false;  // the same between waves, apart from barriers
   // Offsets of defined symbols from load_address; the names are borrowed from `object`.
   std::shared_ptr<const std::map<std::string_view, uint64_t>> symbols;
 
@@ -43,6 +45,8 @@ uint64_t global_address(const std::vector<LoadedCode>& loaded,
 // Writes the address of a __managed__ variable to the pointer that its code object reads.
 void point_to_managed(const std::vector<LoadedCode>& loaded, const format::AllocationBegin& global,
                       DeviceMemory& memory);
+
+RaceCode race_code_of(const LoadedCode& loaded);
 
 // The code that contains a pc; null: none.
 const LoadedCode* find_code(const std::vector<LoadedCode>& loaded, uint64_t pc);

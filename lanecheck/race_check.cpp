@@ -24,32 +24,17 @@ size_t class_index(FindingClass finding_class) {
   return static_cast<size_t>(std::ranges::find(kClasses, finding_class) - std::begin(kClasses));
 }
 
-bool is_compare(Op op) {
-  switch (op) {
-    case Op::global_atomic_cmpswap:
-    case Op::global_atomic_cmpswap_x2:
-    case Op::flat_atomic_cmpswap:
-    case Op::flat_atomic_cmpswap_x2:
-    case Op::buffer_atomic_cmpswap:
-    case Op::buffer_atomic_cmpswap_x2:
-    case Op::ds_cmpst_b32:
-    case Op::ds_cmpst_rtn_b32:
-    case Op::ds_cmpst_b64:
-    case Op::ds_cmpst_rtn_b64: return true;
-    default: return false;
-  }
-}
-
 bool is_end(Op op) { return op == Op::s_endpgm || op == Op::s_setpc_b64 || op == Op::s_swappc_b64; }
 
 }  // namespace
 
 // ---- launches, workgroups and waves ----
 
-void RaceCheck::next_launch(uint64_t launch, uint32_t kernel, bool syncs, Work work) {
+void RaceCheck::next_launch(uint64_t launch, uint32_t kernel, const RaceCode& code, Work work) {
+  report_pending();
   launch_ = launch;
   kernel_ = kernel;
-  syncs_ = syncs;
+  code_ = code;
   work_ = std::move(work);
   if (!work_.forget) return;
   shadow_.recycle();
@@ -108,6 +93,14 @@ void RaceCheck::dispatch_begin(const emulator::DispatchInfo& info) {
   const uint64_t lanes = info.descriptor->wave32() ? 32 : 64;
   group_waves_ = static_cast<uint32_t>((items + lanes - 1) / lanes);
   kernarg_ = dispatch.kernarg_address;
+  constexpr uint32_t kWgpMode = 1u << 29;
+  cu_mode_ = (info.descriptor->compute_pgm_rsrc1 & kWgpMode) == 0;
+  syncs_ = code_.fences || (code_.group_fences && group_waves_ > 1);
+  const auto [known, is_new] = facts_by_code_.try_emplace(code_.begin);
+  if (is_new) known->second = race_facts(*regions_, code_.begin, code_.end);
+  facts_ = &known->second;
+  follows_lds_ = facts_->follows_lds;
+  sync_reads_.clear();
   log_reads_ = true;
   for (auto& [workgroup, group] : groups_) spare_groups_.push_back(std::move(group));
   groups_.clear();
@@ -146,6 +139,9 @@ void RaceCheck::wave_begin(RaceWave& me, const Wave& wave, const emulator::WaveI
     group->lds_to = 0;
     group->lds_atomics = false;
     group->read_count = 0;
+    group->releases.clear();
+    group->sync_reads.clear();
+    group->watches = false;
     for (uint32_t n = 0; n < group->waves; ++n) group->wave[n] = {};
   }
   me.group = group.get();
@@ -180,6 +176,10 @@ uint32_t RaceCheck::find_place(const Inst& inst, bool after_fence, uint64_t key,
     place.kind = kind_of(inst, after_fence);
     place.write = (emulator::op_info(inst.op).flags & emulator::OpInfo::kLoad) == 0;
     place.op = inst.op;
+    if ((key & kToLds) != 0)
+      place = {.key = key, .kind = Kind::kToLds, .write = true, .op = inst.op};
+    if (learns(place.kind)) place.special |= kLearns;
+    if (!place.write && place.kind != Kind::kAtomic) watch_place(place, inst);
     return (at + n) % stamp::kSites;
   }
   // Full: the oldest stamps now name this instruction.
@@ -197,7 +197,9 @@ RaceCheck::Kind RaceCheck::kind_of(const Inst& inst, bool after_fence) const {
     constexpr uint32_t kCoherent = emulator::mmod::kGlc | emulator::mmod::kDlc;
     const bool vector = !ds && inst.format != emulator::Format::kSmem;
     if (vector && (inst.mods & kCoherent) == kCoherent) return Kind::kSyncLoad;
-    return begins_compare_loop(inst) ? Kind::kSyncLoad : Kind::kPlain;
+    if (vector && (inst.mods & kCoherent) != 0) return Kind::kGroupLoad;
+    if (facts_->polls.contains(inst.pc)) return ds ? Kind::kSyncLoad : Kind::kGroupLoad;
+    return begins_compare_loop(inst) ? Kind::kCompareLoad : Kind::kPlain;
   }
   return after_fence ? Kind::kStoreAfterFence : Kind::kPlain;
 }
@@ -216,11 +218,15 @@ bool RaceCheck::begins_compare_loop(const Inst& inst) const {
     Inst next;
     if (emulator::decode(words, available, pc, next) != emulator::DecodeStatus::kOk) return false;
     // Scalar loads have their address in other registers.
-    if (is_compare(next.op) &&
+    if (is_compare_and_swap(next.op) &&
         (scalar || (next.src[0] == inst.src[0] && next.imm == inst.imm &&
                     (inst.format == emulator::Format::kDs || next.src[2] == inst.src[2]))))
       return true;
-    if (is_end(next.op)) return false;
+    // A later load of the place is the one that the loop begins with.
+    const bool again = next.format == inst.format && next.op == inst.op &&
+                       next.src[0] == inst.src[0] && next.src[2] == inst.src[2] &&
+                       next.imm == inst.imm;
+    if (again || is_end(next.op)) return false;
     pc = next.next_pc();
   }
   return false;
@@ -248,11 +254,10 @@ void RaceCheck::record_reads(RaceGroup& group) {
 }
 
 void RaceCheck::each_lane(RaceWave& me, const Wave& wave, const Inst& inst,
-                          const emulator::MemoryEvent& event, uint32_t lanes) {
+                          const emulator::MemoryEvent& event, uint32_t lanes, uint32_t place) {
   RaceGroup::Wave& own = me.group->wave[me.index];
   own.touched = true;
   const bool store = event.kind == emulator::AccessKind::kStore;
-  const uint32_t place = place_of(inst, store && own.after_fence);
   Access access{me,
                 wave,
                 inst,
@@ -261,8 +266,15 @@ void RaceCheck::each_lane(RaceWave& me, const Wave& wave, const Inst& inst,
                 event.kind != emulator::AccessKind::kLoad,
                 event.space == emulator::Space::kLds,
                 stamp::make(me.id, own.clock) | uint64_t{place} << stamp::kSiteShift};
-  if (store && !access.lds) own.after_fence = false;
+  if (store) (access.lds ? own.lds_after_fence : own.after_fence) = false;
   if (access.kind == Kind::kAtomic && !access.lds) tell_host();
+  if (access.kind == Kind::kAtomic && facts_->compares) {
+    if (me.group->watches && is_compare_and_swap(inst.op))
+      confirm_compare(me, event, lanes, wave.first_lane);
+    watch(me, wave, place, event.address, lanes, event.access_bytes, access.lds);
+  }
+  access.releases = access.lds && access.kind != Kind::kToLds && follows_lds_ && access.write &&
+                    (access.kind == Kind::kAtomic || releases(lanes));
   uint64_t before = ~uint64_t{0};
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
@@ -270,6 +282,10 @@ void RaceCheck::each_lane(RaceWave& me, const Wave& wave, const Inst& inst,
     // The same bytes again: only another value would be new.
     if (std::exchange(before, address) == address && !store) continue;
     bytes(access, lane, address, event.access_bytes);
+  }
+  if (access.releases) {
+    own.released = true;
+    if (cu_mode_) leave_release(own, Kind::kPlain);
   }
   report(access);
 }
@@ -286,6 +302,7 @@ void RaceCheck::scalar_load(RaceWave& me, const Wave& wave, const Inst& inst, ui
   RaceGroup::Wave& own = me.group->wave[me.index];
   own.touched = true;
   const uint32_t place = place_of(inst, false);
+  if ((places_[place].special & ~kLearns) != 0) watch(me, wave, place, &address, 0, count, false);
   Access access{me,
                 wave,
                 inst,
@@ -327,15 +344,19 @@ void RaceCheck::dword(Access& access, unsigned lane, RaceCells cells, size_t at,
   uint64_t& read = cells.read[at];
   uint64_t& reader = cells.reader[at];
   const bool atomic = access.kind == Kind::kAtomic;
-  if (access.kind == Kind::kSyncLoad || atomic) {
-    synchronise(access, address & ~uint64_t{3}, write);
-    if (cells.atomic != nullptr) synchronise(access, address & ~uint64_t{3}, cells.atomic[at]);
+  const uint64_t place_in_memory = address & ~uint64_t{3};
+  if (learns(access.kind) || atomic) {
+    synchronise(access, place_in_memory, write);
+    if (cells.atomic != nullptr) synchronise(access, place_in_memory, cells.atomic[at]);
+    if (!atomic || is_compare_and_swap(access.inst.op))
+      remember_read(access, place_in_memory, write);
   }
   const Kind kind = access.kind;
   // The wave changed this place by an atomic before, so its store counts as one, too.
   if (kind == Kind::kPlain && access.write && cells.atomic != nullptr &&
       (stamp::wave(cells.atomic[at]) == access.me.id ||
-       stamp::wave(cells.atomic_of_other[at]) == access.me.id)) {
+       stamp::wave(cells.atomic_of_other[at]) == access.me.id ||
+       has_swapped(access, place_in_memory))) {
     const uint64_t place = place_of(access.inst, true);
     mine = (mine & ~(uint64_t{stamp::kSites - 1} << stamp::kSiteShift)) | place
                                                                               << stamp::kSiteShift;
@@ -358,27 +379,40 @@ void RaceCheck::dword(Access& access, unsigned lane, RaceCells cells, size_t at,
   if (!access.write) return record(read, reader);
   compare(access, lane, read, address, mask, false);
   compare(access, lane, reader, address, mask, false);
+  if (access.releases) release_lds(access, static_cast<uint32_t>(at));
   if (atomic) return record(cells.atomic[at], cells.atomic_of_other[at]);
   write = joined(write);
   access.kind = kind;
+  if (auto& reads = access.lds ? access.me.group->sync_reads : sync_reads_; !reads.empty())
+    reads.erase(place_in_memory);
   if (mask != stamp::kAllBytes) return;
   read = reader = 0;
   if (cells.atomic != nullptr) cells.atomic[at] = cells.atomic_of_other[at] = 0;
+}
+
+// Two accesses of a launch that are no hazard, although nothing orders them.
+bool RaceCheck::may_meet(Kind a, Kind b, bool same_group) {
+  if (a == Kind::kToLds || b == Kind::kToLds) return false;
+  if (a == Kind::kSyncLoad || b == Kind::kSyncLoad) return true;
+  if (same_group && (a == Kind::kGroupLoad || b == Kind::kGroupLoad)) return true;
+  const auto atomic = [](Kind kind) {
+    return kind == Kind::kAtomic || kind == Kind::kStoreAfterFence;
+  };
+  return (atomic(a) && (atomic(b) || b == Kind::kCompareLoad)) ||
+         (a == Kind::kCompareLoad && atomic(b));
 }
 
 void RaceCheck::compare(Access& access, unsigned lane, uint64_t other, uint64_t address,
                         uint64_t mask, bool other_writes) {
   if ((stamp::bytes(other) & mask) == 0 || ordered(access, other)) return;
   const Kind theirs = places_[stamp::site(other)].kind;
-  const auto pair = [&](Kind a, Kind b) {
-    return (access.kind == a && theirs == b) || (access.kind == b && theirs == a);
-  };
-  const bool sync = pair(Kind::kAtomic, Kind::kAtomic) || pair(Kind::kAtomic, Kind::kSyncLoad) ||
-                    pair(Kind::kAtomic, Kind::kStoreAfterFence) ||
-                    pair(Kind::kStoreAfterFence, Kind::kStoreAfterFence) ||
-                    access.kind == Kind::kSyncLoad || theirs == Kind::kSyncLoad;
   const bool other_launch = stamp::wave(other) < first_wave_;
-  if (sync && !other_launch) return;
+  if (!other_launch) {
+    const RaceGroup& group = *access.me.group;
+    const bool same_group = stamp::wave(other) - group.first_wave < group.waves;
+    if (may_meet(access.kind, theirs, same_group)) return;
+    if (access.write && other_writes && has_read(access, address & ~uint64_t{3}, other)) return;
+  }
   FindingClass found = FindingClass::kR6;
   if (of_transfer(places_[stamp::site(other)])) {
     found = FindingClass::kR7;
@@ -407,33 +441,40 @@ bool RaceCheck::same_value(const Access& access, unsigned lane, uint64_t address
   const uint64_t start = access.event->address[lane];
   const uint64_t into = address - start;
   const uint64_t count = std::min<uint64_t>(4 - (address & 3), access.event->access_bytes - into);
-  uint16_t data = access.inst.src[1];
+  uint8_t fresh[kMostStored] = {};
+  if (!stored_bytes(access.wave, access.inst, *access.event, lane, fresh)) return false;
+  const std::byte* const old = memory_at(access.wave, access.lds, address, count);
+  return old != nullptr && std::memcmp(old, fresh + into, count) == 0;
+}
+
+bool RaceCheck::stored_bytes(const Wave& wave, const Inst& inst, const emulator::MemoryEvent& event,
+                             unsigned lane, uint8_t (&bytes)[kMostStored]) {
+  uint16_t data = inst.src[1];
   uint32_t shift = 0;
-  const uint32_t flags = emulator::op_info(access.inst.op).flags;
+  const uint32_t flags = emulator::op_info(inst.op).flags;
   if ((flags & emulator::OpInfo::kHighHalf) != 0) shift = 16;
   if ((flags & emulator::OpInfo::kTwoAddresses) != 0) {
     // The address tells which half this is.
-    const uint32_t size = access.event->access_bytes;
+    const uint32_t size = event.access_bytes;
     const uint32_t unit = (flags & emulator::OpInfo::kStride64) != 0 ? size * 64 : size;
-    const uint32_t base = access.wave.v(access.inst.src[0]).lane[lane];
-    const uint32_t first = base + (static_cast<uint32_t>(access.inst.imm) & 0xff) * unit;
-    if (static_cast<uint32_t>(start) != first) data = access.inst.src[2];
+    const uint32_t base = wave.v(inst.src[0]).lane[lane];
+    const uint32_t first = base + (static_cast<uint32_t>(inst.imm) & 0xff) * unit;
+    if (static_cast<uint32_t>(event.address[lane]) != first) data = inst.src[2];
   }
   if (!emulator::operand::is_vgpr(data)) return false;
-  uint8_t fresh[16 + 4] = {};
-  for (unsigned d = 0; d < (access.event->access_bytes + 3u) / 4; ++d) {
-    const uint32_t value = access.wave.v(static_cast<uint16_t>(data + d)).lane[lane] >> shift;
-    std::memcpy(fresh + 4 * d, &value, 4);
+  for (unsigned d = 0; d < (event.access_bytes + 3u) / 4; ++d) {
+    const uint32_t value = wave.v(static_cast<uint16_t>(data + d)).lane[lane] >> shift;
+    std::memcpy(bytes + 4 * d, &value, 4);
   }
-  const std::byte* old = nullptr;
-  if (access.lds) {
-    old = access.wave.group->lds + address;
-  } else {
-    const emulator::Region* const region = regions_->find(address);
-    if (region == nullptr || !region->contains(address, count)) return false;
-    old = region->host + (address - region->address);
-  }
-  return std::memcmp(old, fresh + into, count) == 0;
+  return true;
+}
+
+const std::byte* RaceCheck::memory_at(const Wave& wave, bool lds, uint64_t address,
+                                      uint64_t count) const {
+  if (lds) return wave.group->lds + address;
+  const emulator::Region* const region = regions_->find(address);
+  if (region == nullptr || !region->contains(address, count)) return nullptr;
+  return region->host + (address - region->address);
 }
 
 void RaceCheck::report(const Access& access) {
@@ -442,18 +483,7 @@ void RaceCheck::report(const Access& access) {
     if (access.lanes[n] == 0) continue;
     const uint64_t other = access.other[n];
     const Place& theirs = places_[stamp::site(other)];
-    LaneEvent event;
-    event.finding_class = kClasses[n];
-    event.place.launch = launch_;
-    event.place.group = me.group->number;
-    event.place.wave = me.index;
-    for (size_t axis = 0; axis < 3; ++axis) {
-      uint64_t number = me.group->number;
-      for (size_t before = 0; before < axis; ++before) number /= group_count_[before];
-      event.place.workgroup[axis] = static_cast<uint32_t>(number % group_count_[axis]);
-    }
-    event.pc = access.inst.pc;
-    event.op = access.inst.op;
+    LaneEvent event = event_here(me, access.inst, kClasses[n]);
     event.lanes = access.event == nullptr ? 0 : uint64_t{access.lanes[n]} << access.wave.first_lane;
     event.exec = access.event == nullptr ? access.wave.exec() : access.event->exec;
     event.address = access.address[n];
@@ -462,7 +492,7 @@ void RaceCheck::report(const Access& access) {
     event.space = access.lds ? emulator::Space::kLds : emulator::Space::kGlobal;
     event.space_bytes = access.lds ? access.wave.group->lds_requested : 0;
     event.address_class = access.lds ? "LDS" : "in its buffer";
-    event.other_pc = of_transfer(theirs) ? 0 : theirs.key & ~uint64_t{1};
+    event.other_pc = of_transfer(theirs) ? 0 : theirs.key & ~uint64_t{3};
     const char* const what = theirs.kind == Kind::kAtomic ? "atomic"
                              : theirs.write               ? "write"
                                                           : "read";
@@ -479,8 +509,33 @@ void RaceCheck::report(const Access& access) {
                             group % group_count_[0], group / group_count_[0] % group_count_[1],
                             group / group_count_[0] / group_count_[1], wave % group_waves_);
     }
-    sites_.add(kernel_, event);
+    // A load whose value a compare-and-swap tests is no hazard to atomics; that may come later.
+    const bool of_read = kClasses[n] == FindingClass::kR1 || kClasses[n] == FindingClass::kR3;
+    const auto mine = stamp::site(access.mine);
+    const uint32_t load = access.write ? stamp::site(other) : mine;
+    const uint32_t atomic = access.write ? mine : stamp::site(other);
+    if (of_read && (places_[load].special & kForCompare) != 0 &&
+        places_[atomic].kind == Kind::kAtomic && pending_.size() < kMostPending)
+      pending_.push_back({load, std::move(event)});
+    else
+      sites_.add(kernel_, event);
   }
+}
+
+LaneEvent RaceCheck::event_here(const RaceWave& me, const Inst& inst, FindingClass found) const {
+  LaneEvent event;
+  event.finding_class = found;
+  event.place.launch = launch_;
+  event.place.group = me.group->number;
+  event.place.wave = me.index;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    uint64_t number = me.group->number;
+    for (size_t before = 0; before < axis; ++before) number /= group_count_[before];
+    event.place.workgroup[axis] = static_cast<uint32_t>(number % group_count_[axis]);
+  }
+  event.pc = inst.pc;
+  event.op = inst.op;
+  return event;
 }
 
 void RaceCheck::note(const std::string& text) {

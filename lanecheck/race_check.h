@@ -21,6 +21,7 @@
 
 #include "emulator/engine/context.h"
 #include "emulator/engine/observer.h"
+#include "lanecheck/race_code.h"
 #include "lanecheck/race_shadow.h"
 #include "lanecheck/sites.h"
 
@@ -40,17 +41,55 @@ struct LdsRead {
   uint32_t bytes;
 };
 
+// A load that a wave performed since the last barrier, if later instructions may tell what it was
+// for (race_lanes.cpp).
+struct RecentLoad {
+  uint32_t place;
+  uint32_t lanes;       // 0: a scalar load, of the bytes from address[0] on
+  uint32_t bytes;       // per lane
+  uint16_t first_lane;  // of a wave64's half
+  bool lds;
+  uint64_t address[emulator::kLanes];
+};
+struct RecentLoads {
+  static constexpr uint32_t kMost = 8;
+  uint32_t count = 0;  // since the last barrier
+  RecentLoad load[kMost];
+};
+
+// Waves that read the last write of a dword by a waiting load or a compare-and-swap.
+struct SyncReads {
+  struct Reader {
+    uint32_t clock = 0;
+    bool swaps = false;
+  };
+  static constexpr size_t kMost = 65536;  // in a map of them; later ones are not remembered
+  uint64_t write = 0;
+  std::unordered_map<uint64_t, Reader> readers;  // by wave
+};
+
 struct RaceGroup {
+  // What a wave that reads a dword of LDS learns from those that wrote it.
+  struct Release {
+    std::array<uint32_t, kMostGroupWaves> lds = {};   // as Wave::lds_seen
+    std::array<uint32_t, kMostGroupWaves> seen = {};  // as Wave::seen
+    SharedClocks foreign;
+  };
   struct Wave {
     uint32_t clock = 1;
-    uint32_t fence = 0;        // clock of the last fence; 0: none
-    bool touched = false;      // accessed memory since the clock advanced
-    bool learned = true;       // follows more waves or clocks than at the last fence
-    bool after_fence = false;  // no stores since the last fence
-    bool arrived = false;      // is at a barrier
+    uint32_t fence = 0;            // clock of the last fence; 0: none
+    bool touched = false;          // accessed memory since the clock advanced
+    bool learned = true;           // follows more waves or clocks than at the last fence
+    bool after_fence = false;      // no stores to memory since the last fence
+    bool lds_after_fence = false;  // no stores to LDS since the last fence
+    bool after_barrier = false;    // the next fence belongs to __syncthreads()
+    bool released = false;         // the clock must advance before other accesses to LDS
+    bool arrived = false;          // is at a barrier
     bool ended = false;
     std::array<uint32_t, kMostGroupWaves> seen = {};  // per wave: the clock ordered before this
     std::array<uint32_t, kMostGroupWaves> seen_at_fence = {};
+    // The same for accesses to LDS, which a wave performs in order, with or without fences.
+    std::array<uint32_t, kMostGroupWaves> lds_seen = {};
     SharedClocks foreign;
     SharedClocks at_fence;  // its clock and all that it followed at the fence; only if syncs_
   };
@@ -70,6 +109,10 @@ struct RaceGroup {
   static constexpr size_t kMostReads = 2048;
   std::unique_ptr<LdsRead[]> reads;
   size_t read_count = 0;
+  std::unordered_map<uint32_t, Release> releases;      // by dword; since the last barrier
+  std::unordered_map<uint64_t, SyncReads> sync_reads;  // by dword; since the last barrier
+  bool watches = false;                                // `recent` holds something
+  std::unique_ptr<RecentLoads[]> recent;               // by wave
   GFXGRAPH_INLINE void touch_lds(size_t at, size_t count) {
     lds_from = at < lds_from ? at : lds_from;
     lds_to = at + count > lds_to ? at + count : lds_to;
@@ -108,8 +151,8 @@ class RaceCheck {
     bool forget = false;              // ordered after all earlier work and before all later work
     bool reaches_host = false;        // a launch that can signal to the host
   };
-  // Call before each dispatch. `syncs`: the kernel has fences across workgroups.
-  void next_launch(uint64_t launch, uint32_t kernel, bool syncs, Work work);
+  // Call before each dispatch.
+  void next_launch(uint64_t launch, uint32_t kernel, const RaceCode& code, Work work);
 
   // Begins a copy or memset; then call transfer() for each row of bytes (race_transfers.cpp).
   enum class Part : uint8_t { kCopyRead, kCopyWrite, kMemset };
@@ -125,6 +168,7 @@ class RaceCheck {
   // Whether the last transfer or host write was part of a data race.
   bool found() const { return found_; }
   void dispatch_begin(const emulator::DispatchInfo& info);
+  void dispatch_end() { report_pending(); }
   void wave_begin(RaceWave& me, const Wave& wave, const emulator::WaveInfo& info);
   void wave_end(RaceWave& me, const Wave& wave);
 
@@ -140,6 +184,8 @@ class RaceCheck {
                            uint64_t address);
   void scalar_load(RaceWave& me, const Wave& wave, const Inst& inst, uint64_t address,
                    uint32_t bytes);
+  // A load whose dwords go to LDS instead of registers: the write of LDS.
+  void load_to_lds(RaceWave& me, const Wave& wave, const Inst& inst, uint32_t lanes);
 
   // Limitations of the check in this run, each once.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -149,15 +195,24 @@ class RaceCheck {
   enum class Kind : uint8_t {
     kPlain,
     kStoreAfterFence,  // first store after a fence: perhaps an atomic store
-    kSyncLoad,  // GLC and DLC set: volatile or atomic; or the load before a compare-and-swap loop
+    kSyncLoad,         // volatile or atomic
+    kGroupLoad,        // the same, as far as the waves of the workgroup are concerned
+    kCompareLoad,      // the load before a compare-and-swap loop
     kAtomic,
+    kToLds,  // the write of LDS by a load: never what a waiting load waits for
   };
   struct Place {
-    uint64_t key = 0;  // pc, plus 1 for kStoreAfterFence; 0: unused
+    uint64_t key = 0;  // pc, plus 1 for kStoreAfterFence, 2 for a load's write of LDS; 0: unused
     Kind kind = Kind::kPlain;
     bool write = false;
+    uint8_t special = 0;  // kLearns, and why its accesses are kept as RecentLoad
     emulator::Op op = emulator::Op{0};
+    uint32_t updates = 0;  // in updates_
   };
+  static constexpr uint64_t kToLds = 2;
+  static constexpr uint8_t kForCompare = 1, kForUpdate = 2, kLearns = 4;
+  static bool learns(Kind kind) { return kind == Kind::kSyncLoad || kind == Kind::kGroupLoad; }
+  static bool may_meet(Kind a, Kind b, bool same_group);
   GFXGRAPH_INLINE uint32_t place_of(const Inst& inst, bool after_fence) {
     const uint64_t key = inst.pc | static_cast<uint64_t>(after_fence);
     const auto at = static_cast<uint32_t>((inst.pc >> 2) * 0x9E3779B1u >> 7 & (stamp::kSites - 1));
@@ -165,6 +220,7 @@ class RaceCheck {
   }
   uint32_t find_place(const Inst& inst, bool after_fence, uint64_t key, uint32_t at);
   Kind kind_of(const Inst& inst, bool after_fence) const;
+  void watch_place(Place& place, const Inst& inst);
   bool begins_compare_loop(const Inst& inst) const;
 
   // ---- cells ----
@@ -192,13 +248,14 @@ class RaceCheck {
     bool write;
     bool lds;
     uint64_t mine;
+    bool releases = false;  // other waves may learn from LDS what happened before
     // Hazards by class: the lanes; and for the first lane, the other access and the address.
     std::array<uint32_t, kLaunchClasses> lanes = {};
     std::array<uint64_t, kLaunchClasses> other = {};
     std::array<uint64_t, kLaunchClasses> address = {};
   };
   void each_lane(RaceWave& me, const Wave& wave, const Inst& inst,
-                 const emulator::MemoryEvent& event, uint32_t lanes);
+                 const emulator::MemoryEvent& event, uint32_t lanes, uint32_t place);
   void bytes(Access& access, unsigned lane, uint64_t address, uint32_t count);
   void dword(Access& access, unsigned lane, RaceCells cells, size_t at, uint64_t address,
              uint64_t byte_mask);
@@ -206,7 +263,39 @@ class RaceCheck {
                bool other_writes);
   bool ordered(const Access& access, uint64_t other) const;
   bool same_value(const Access& access, unsigned lane, uint64_t address) const;
+  // The bytes that a store writes. False: it has no such registers.
+  static constexpr size_t kMostStored = 16 + 4;
+  static bool stored_bytes(const Wave& wave, const Inst& inst, const emulator::MemoryEvent& event,
+                           unsigned lane, uint8_t (&bytes)[kMostStored]);
+  // Null: not mapped.
+  const std::byte* memory_at(const Wave& wave, bool lds, uint64_t address, uint64_t count) const;
   void report(const Access& access);
+  LaneEvent event_here(const RaceWave& me, const Inst& inst, FindingClass found) const;
+
+  // ---- what loads were for (race_lanes.cpp) ----
+  void watch(RaceWave& me, const Wave& wave, uint32_t place, const uint64_t* address,
+             uint32_t lanes, uint32_t bytes, bool lds);
+  void confirm_compare(RaceWave& me, const emulator::MemoryEvent& event, uint32_t lanes,
+                       uint32_t first_lane);
+  void check_updates(RaceWave& me, const Wave& wave, const Inst& inst,
+                     const emulator::MemoryEvent& event, uint32_t lanes);
+  // No two lanes, active or not, have the same address: the usual case.
+  GFXGRAPH_INLINE static bool is_rising(const uint64_t* address) {
+    uint64_t bad = 0;
+    for (unsigned l = 1; l < emulator::kLanes; ++l)
+      bad |= static_cast<uint64_t>(address[l] <= address[l - 1]);
+    return bad == 0;
+  }
+  static uint32_t shared_lanes(const RecentLoad& load, const uint64_t* address, uint32_t lanes);
+  void report_pending();
+  // Findings that are none if the load at `place` turns out to begin a compare-and-swap loop.
+  struct Pending {
+    uint32_t place;
+    LaneEvent event;
+  };
+  static constexpr size_t kMostPending = 16384;
+  std::vector<Pending> pending_;
+  std::vector<std::vector<Update>> updates_ = {{}};
 
   // ---- order ----
   void fence(RaceWave& me);
@@ -217,6 +306,21 @@ class RaceCheck {
   void follow(RaceWave& me, const SharedClocks& clocks);
   void follow_write(RaceWave& me, uint64_t write);
   void synchronise(Access& access, uint64_t address, uint64_t write);
+  void release_lds(const Access& access, uint32_t dword);
+  void acquire_lds(const RaceWave& me, uint32_t dword);
+  void remember_read(const Access& access, uint64_t address, uint64_t write);
+  bool has_read(const Access& access, uint64_t address, uint64_t write) const;
+  bool has_swapped(const Access& access, uint64_t address) const;
+  // Whether a store to LDS may tell other waves something: they look, or one lane stores alone.
+  bool releases(uint32_t lanes) const {
+    return follows_lds_ && (facts_->waits_in_lds || (lanes & (lanes - 1)) == 0);
+  }
+  // Accesses after a release are not what it tells of.
+  GFXGRAPH_INLINE void leave_release(RaceGroup::Wave& own, Kind kind) {
+    if (!own.released || kind == Kind::kAtomic) return;
+    own.released = false;
+    advance(own);
+  }
   void note(const std::string& text);
 
   emulator::MemoryMap& memory_;
@@ -230,8 +334,16 @@ class RaceCheck {
   uint64_t launch_ = 0;
   uint32_t kernel_ = 0;
   bool on_ = false;  // accesses of this launch are recorded
-  // This launch's kernel has fences across workgroups, so their order is tracked.
+  // The order that fences and memory make is tracked: the kernel has such fences.
   bool syncs_ = false;
+  // Workgroups run on one CU, which performs their accesses in order: fences between their waves
+  // are no instructions.
+  bool cu_mode_ = false;
+  bool follows_lds_ = false;  // as in facts_
+  RaceCode code_;
+  const RaceFacts* facts_ = nullptr;                       // of code_
+  std::unordered_map<uint64_t, RaceFacts> facts_by_code_;  // by RaceCode::begin
+  std::unordered_map<uint64_t, SyncReads> sync_reads_;     // by address of the dword
   bool log_reads_ = true;  // no workgroup of this launch had to move logged reads to the stamps
   std::array<uint64_t, 3> group_count_ = {1, 1, 1};
   uint64_t kernarg_ = 0;
@@ -391,7 +503,7 @@ GFXGRAPH_INLINE bool RaceCheck::row(RaceWave& me, const Inst& inst, emulator::Ac
   RaceGroup::Wave& own = me.group->wave[me.index];
   const bool write = kind == emulator::AccessKind::kStore;
   const uint32_t place = place_of(inst, write && own.after_fence);
-  if (address % 4 != 0 || (syncs_ && places_[place].kind == Kind::kSyncLoad)) return false;
+  if (address % 4 != 0 || (places_[place].special & (kForCompare | kLearns)) != 0) return false;
   own.touched = true;
   const uint64_t mine =
       stamp::make(me.id, own.clock) | uint64_t{place} << stamp::kSiteShift | stamp::kAllBytes;
@@ -429,9 +541,15 @@ GFXGRAPH_INLINE void RaceCheck::access(RaceWave& me, const Wave& wave, const Ins
   const bool lds = event.space == emulator::Space::kLds;
   const uint64_t* const address = event.address;
   RaceGroup::Wave& own = me.group->wave[me.index];
-  const uint32_t place = place_of(inst, write && own.after_fence);
+  const uint32_t place = place_of(inst, write && (lds ? own.lds_after_fence : own.after_fence));
+  const uint8_t special = places_[place].special;
+  if ((special & (kForCompare | kForUpdate)) != 0) [[unlikely]]
+    if (special != kForUpdate || !is_rising(address))
+      watch(me, wave, place, address, lanes, bytes, lds);
   if (lds) {
-    if (!write && event.kind == emulator::AccessKind::kLoad &&
+    if (follows_lds_) [[unlikely]]
+      leave_release(own, places_[place].kind);
+    if (!write && event.kind == emulator::AccessKind::kLoad && (special & kLearns) == 0 &&
         log_read(*me.group, wave, event, lanes,
                  stamp::make(me.id, own.clock) | uint64_t{place} << stamp::kSiteShift |
                      stamp::kAllBytes)) {
@@ -441,6 +559,8 @@ GFXGRAPH_INLINE void RaceCheck::access(RaceWave& me, const Wave& wave, const Ins
     if (me.group->read_count != 0) [[unlikely]]
       record_reads(*me.group);
   }
+  if (write && me.group->watches && !is_rising(address)) [[unlikely]]
+    check_updates(me, wave, inst, event, lanes);
   // Lanes whose access directly follows that of the previous lane, or repeats it.
   uint32_t next = 0, same = 0, low = 0;
   for (unsigned l = 1; l < emulator::kLanes; ++l) {
@@ -450,7 +570,7 @@ GFXGRAPH_INLINE void RaceCheck::access(RaceWave& me, const Wave& wave, const Ins
   for (unsigned l = 0; l < emulator::kLanes; ++l)
     low |= static_cast<uint32_t>(address[l]) & wave.exec_mask.lane[l];
   bool simple = ((bytes | low) & 3) == 0 && event.kind != emulator::AccessKind::kAtomic &&
-                (lds || !syncs_ || places_[place].kind != Kind::kSyncLoad);
+                (special & kLearns) == 0 && !(follows_lds_ && lds && write && releases(lanes));
   if (simple) {
     own.touched = true;
     const uint64_t mine =
@@ -466,11 +586,11 @@ GFXGRAPH_INLINE void RaceCheck::access(RaceWave& me, const Wave& wave, const Ins
       rest &= count + first >= 32 ? 0 : ~0u << (first + count);
     }
     if (simple) {
-      if (write && !lds) own.after_fence = false;
+      if (write) (lds ? own.lds_after_fence : own.after_fence) = false;
       return;
     }
   }
-  each_lane(me, wave, inst, event, lanes);
+  each_lane(me, wave, inst, event, lanes, place);
 }
 
 }  // namespace gfxgraph::lanecheck

@@ -47,8 +47,10 @@ void RaceCheck::hook(RaceWave& me, const Wave& wave, const Inst& inst) {
   if (inst.op == Op::s_waitcnt_vscnt) return fence(me);
   RaceGroup::Wave& own = me.group->wave[me.index];
   if (inst.op == Op::buffer_gl0_inv || inst.op == Op::buffer_gl1_inv) {
-    // The former alone ends __syncthreads(), the latter __threadfence().
-    own.after_fence = inst.op == Op::buffer_gl1_inv;
+    // The former ends __syncthreads() and __threadfence_block(), the latter __threadfence().
+    if (own.touched) own.after_barrier = false;
+    own.after_fence = own.lds_after_fence =
+        inst.op == Op::buffer_gl1_inv || !std::exchange(own.after_barrier, false);
     return;
   }
   // A grid barrier; asked again while the wave waits.
@@ -77,7 +79,8 @@ void RaceCheck::fence(RaceWave& me) {
   RaceGroup::Wave& own = me.group->wave[me.index];
   const bool touched = own.touched;
   advance(own);
-  own.after_fence = true;
+  if (touched) own.after_barrier = false;
+  own.after_fence = own.lds_after_fence = true;
   own.fence = own.clock - 1;
   own.seen_at_fence = own.seen;
   if (!syncs_) return;
@@ -90,7 +93,7 @@ void RaceCheck::fence(RaceWave& me) {
 void RaceCheck::arrive(RaceWave& me) {
   RaceGroup& group = *me.group;
   RaceGroup::Wave& own = group.wave[me.index];
-  own.after_fence = false;
+  own.after_fence = own.lds_after_fence = false;
   own.arrived = true;
   if (++group.arrived == group.live) pass_barrier(group);
 }
@@ -112,8 +115,12 @@ void RaceCheck::pass_barrier(RaceGroup& group) {
     wave.foreign = foreign;
     wave.learned = true;
     wave.arrived = false;
+    wave.after_barrier = true;
+    if (group.watches) group.recent[n].count = 0;
   }
   group.read_count = 0;
+  group.releases.clear();
+  group.sync_reads.clear();
   if (group.lds_from < group.lds_to) {
     const RaceCells cells = group.lds_cells();
     for (uint64_t* const stamps :
@@ -160,11 +167,12 @@ void RaceCheck::follow_write(RaceWave& me, uint64_t write) {
     const uint64_t n = id - group.first_wave;
     const RaceGroup::Wave& other = group.wave[n];
     RaceGroup::Wave& own = group.wave[me.index];
-    if (other.fence == 0 || stamp::clock(write) <= other.fence) return;
-    for (uint32_t u = 0; u < group.waves; ++u)
-      own.seen[u] = std::max(own.seen[u], other.seen_at_fence[u]);
-    own.seen[n] = std::max(own.seen[n], other.fence);
-    own.learned = true;
+    if (other.fence != 0 && stamp::clock(write) > other.fence) {
+      for (uint32_t u = 0; u < group.waves; ++u)
+        own.seen[u] = std::max(own.seen[u], other.seen_at_fence[u]);
+      own.seen[n] = std::max(own.seen[n], other.fence);
+      own.learned = true;
+    }
   }
   const auto found = fences_.find(id);
   if (found == fences_.end()) return;
@@ -177,17 +185,87 @@ void RaceCheck::follow_write(RaceWave& me, uint64_t write) {
 void RaceCheck::synchronise(Access& access, uint64_t address, uint64_t write) {
   RaceWave& me = access.me;
   if (!access.lds && !syncs_) return;
-  const bool returns =
-      access.kind == Kind::kSyncLoad || access.inst.dst != emulator::operand::kNone;
+  const RaceGroup& group = *me.group;
+  // A load that the compiler made for the workgroup only may give other workgroups' old values.
+  if (access.kind == Kind::kGroupLoad && stamp::wave(write) - group.first_wave >= group.waves)
+    return;
+  const bool returns = learns(access.kind) || access.inst.dst != emulator::operand::kNone;
   if (returns) follow_write(me, write);
+  if (access.lds && returns) acquire_lds(me, static_cast<uint32_t>(address / 4));
   if (access.lds) return;
   const auto found = atomics_.find(address);
-  if (returns && found != atomics_.end()) follow(me, found->second);
+  if (returns && access.kind != Kind::kGroupLoad && found != atomics_.end())
+    follow(me, found->second);
   if (access.kind != Kind::kAtomic) return;
   const RaceGroup::Wave& own = me.group->wave[me.index];
   if (own.at_fence == nullptr) return;
   SharedClocks& clocks = found != atomics_.end() ? found->second : atomics_[address];
   clocks = united(clocks, own.at_fence);
+}
+
+// The waves that see this write know what its wave knew.
+void RaceCheck::release_lds(const Access& access, uint32_t dword) {
+  RaceGroup& group = *access.me.group;
+  const RaceGroup::Wave& own = group.wave[access.me.index];
+  RaceGroup::Release& release = group.releases[dword];
+  // An atomic goes on with what was written before it.
+  if (access.kind != Kind::kAtomic) release = {};
+  const uint32_t mine = access.me.index;
+  for (uint32_t u = 0; u < group.waves; ++u)
+    release.lds[u] = std::max({release.lds[u], own.lds_seen[u], own.seen[u]});
+  release.lds[mine] = std::max(release.lds[mine], own.clock);
+  const auto& seen = cu_mode_ ? own.seen : own.seen_at_fence;
+  for (uint32_t u = 0; u < group.waves; ++u) release.seen[u] = std::max(release.seen[u], seen[u]);
+  release.seen[mine] = std::max(release.seen[mine], cu_mode_ ? own.clock : own.fence);
+  release.foreign = united(release.foreign, own.at_fence);
+}
+
+void RaceCheck::acquire_lds(const RaceWave& me, uint32_t dword) {
+  RaceGroup& group = *me.group;
+  const auto found = group.releases.find(dword);
+  if (found == group.releases.end()) return;
+  RaceGroup::Wave& own = group.wave[me.index];
+  for (uint32_t u = 0; u < group.waves; ++u) {
+    own.lds_seen[u] = std::max(own.lds_seen[u], found->second.lds[u]);
+    own.seen[u] = std::max(own.seen[u], found->second.seen[u]);
+  }
+  own.foreign = united(own.foreign, found->second.foreign);
+  own.learned = true;
+}
+
+// A wave that has seen a write comes after that write, if not after others of its wave.
+void RaceCheck::remember_read(const Access& access, uint64_t address, uint64_t write) {
+  RaceGroup& group = *access.me.group;
+  const bool foreign = stamp::wave(write) - group.first_wave >= group.waves;
+  if (access.kind == Kind::kGroupLoad && foreign) return;
+  auto& places = access.lds ? group.sync_reads : sync_reads_;
+  if (places.size() >= SyncReads::kMost && !places.contains(address)) return;
+  SyncReads& reads = places[address];
+  if (reads.write != write) reads = {.write = write, .readers = {}};
+  const uint32_t clock = group.wave[access.me.index].clock;
+  const auto [reader, is_new] = reads.readers.try_emplace(access.me.id);
+  if (is_new) reader->second.clock = clock;
+  if (access.kind == Kind::kAtomic) reader->second.swaps = true;
+}
+
+// Whether this wave, or one that it follows, has read what `write` wrote.
+bool RaceCheck::has_read(const Access& access, uint64_t address, uint64_t write) const {
+  const auto& places = access.lds ? access.me.group->sync_reads : sync_reads_;
+  if (places.empty()) return false;
+  const auto found = places.find(address);
+  if (found == places.end() || found->second.write != write) return false;
+  return std::ranges::any_of(found->second.readers, [&](const auto& reader) {
+    return ordered(access, stamp::make(reader.first, reader.second.clock));
+  });
+}
+
+bool RaceCheck::has_swapped(const Access& access, uint64_t address) const {
+  const auto& places = access.lds ? access.me.group->sync_reads : sync_reads_;
+  if (places.empty()) return false;
+  const auto found = places.find(address);
+  if (found == places.end()) return false;
+  const auto reader = found->second.readers.find(access.me.id);
+  return reader != found->second.readers.end() && reader->second.swaps;
 }
 
 bool RaceCheck::ordered(const Access& access, uint64_t other) const {
@@ -196,8 +274,11 @@ bool RaceCheck::ordered(const Access& access, uint64_t other) const {
   if (id == me.id || id == 0) return true;
   const RaceGroup& group = *me.group;
   const RaceGroup::Wave& own = group.wave[me.index];
-  if (id - group.first_wave < group.waves)
-    return own.seen[id - group.first_wave] >= stamp::clock(other);
+  if (id - group.first_wave < group.waves) {
+    const uint64_t n = id - group.first_wave;
+    return own.seen[n] >= stamp::clock(other) ||
+           (access.lds && own.lds_seen[n] >= stamp::clock(other));
+  }
   if (access.lds) return true;  // of a workgroup that had this LDS before
   if (id < first_wave_) return ordered_after(other);
   if (own.foreign == nullptr) return false;

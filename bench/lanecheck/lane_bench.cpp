@@ -120,7 +120,7 @@ class Bench {
     // Taken in turns, so that all see the same machine.
     for (int n = 0; n < kRepeat; ++n) {
       for (Tools* const tools : {&races_, &all_})
-        tools->race.next_launch(0, 1, false, {.unordered = {}, .forget = true});
+        tools->race.next_launch(0, 1, {}, {.unordered = {}, .forget = true});
       words_.launch(launch, dispatch.kernarg_address);
       for (Run& one : runs_) {
         const double start = cpu_seconds();
