@@ -133,7 +133,7 @@ TEST(Budget, DecodedCodeIsMemory) {
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_TRUE(report->stopped);
   EXPECT_EQ(report->launches, 0U);
-  EXPECT_THAT(report->stopped->reason, HasSubstr("code"));
+  EXPECT_THAT(report->stopped->reason, HasSubstr("decoded code"));
   EXPECT_THAT(report->stopped->reason, HasSubstr("--max-memory"));
 }
 
