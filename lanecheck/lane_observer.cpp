@@ -261,7 +261,8 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
       uint32_t& shadow = half.defined[inst.dst & 511];
       const uint32_t defined = of(inst.src[0]);
       shadow = defined == ~0u ? shadow | bit : shadow & ~bit;
-      if (defined != 0 && defined != ~0u)
+      // Only initcheck looks at single bits.
+      if (half.raw != nullptr && defined != 0 && defined != ~0u)
         half.part_masks[inst.dst * 32u + (lane & 31)] = {wave.read32(&inst, 0), defined};
       else if (!half.part_masks.empty())
         half.part_masks.erase(inst.dst * 32u + (lane & 31));
