@@ -178,7 +178,11 @@ uint32_t RaceCheck::find_place(const Inst& inst, bool after_fence, uint64_t key,
     place.op = inst.op;
     if ((key & kToLds) != 0)
       place = {.key = key, .kind = Kind::kToLds, .write = true, .op = inst.op};
-    if (learns(place.kind)) place.special |= kLearns;
+    if (learns(place.kind)) {
+      place.special |= kLearns;
+      emulator::CodeReader reader(*regions_);
+      if (!updates_of(reader, inst).empty()) place.special |= kStoresBack;
+    }
     if (!place.write && place.kind != Kind::kAtomic) watch_place(place, inst);
     return (at + n) % stamp::kSites;
   }
@@ -302,7 +306,7 @@ void RaceCheck::scalar_load(RaceWave& me, const Wave& wave, const Inst& inst, ui
   RaceGroup::Wave& own = me.group->wave[me.index];
   own.touched = true;
   const uint32_t place = place_of(inst, false);
-  if ((places_[place].special & ~kLearns) != 0) watch(me, wave, place, &address, 0, count, false);
+  if ((places_[place].special & ~(kLearns | kStoresBack)) != 0) watch(me, wave, place, &address, 0, count, false);
   Access access{me,
                 wave,
                 inst,
@@ -348,7 +352,9 @@ void RaceCheck::dword(Access& access, unsigned lane, RaceCells cells, size_t at,
   if (learns(access.kind) || atomic) {
     synchronise(access, place_in_memory, write);
     if (cells.atomic != nullptr) synchronise(access, place_in_memory, cells.atomic[at]);
-    if (!atomic || is_compare_and_swap(access.inst.op))
+    // What is only read to be changed and stored back orders nothing: another wave may do the same.
+    if (atomic ? is_compare_and_swap(access.inst.op)
+               : (places_[stamp::site(access.mine)].special & kStoresBack) == 0)
       remember_read(access, place_in_memory, write);
   }
   const Kind kind = access.kind;

@@ -210,7 +210,7 @@ class RaceCheck {
     uint32_t updates = 0;  // in updates_
   };
   static constexpr uint64_t kToLds = 2;
-  static constexpr uint8_t kForCompare = 1, kForUpdate = 2, kLearns = 4;
+  static constexpr uint8_t kForCompare = 1, kForUpdate = 2, kLearns = 4, kStoresBack = 8;
   static bool learns(Kind kind) { return kind == Kind::kSyncLoad || kind == Kind::kGroupLoad; }
   static bool may_meet(Kind a, Kind b, bool same_group);
   GFXGRAPH_INLINE uint32_t place_of(const Inst& inst, bool after_fence) {

@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kPageBytes = 4096;
 constexpr size_t kMostAtOnce = size_t{1} << 30;
 
-enum class Copied { kYes, kNo, kForbidden };
+enum class Copied { kYes, kUnreadable, kForbidden };
 
 // The kernel copies from the program's memory as from any buffer that a process hands it, and says
 // so where a page is missing. As a "write" and not as a "read" of a process: the other direction
@@ -29,8 +29,9 @@ Copied copy_by_kernel(std::byte* to, uint64_t address, size_t size_bytes) noexce
     const iovec from{reinterpret_cast<void*>(address), size};
     const iovec into{to, size};
     const ssize_t count = process_vm_writev(self, &from, 1, &into, 1, 0);
-    if (count < 0) return errno == EPERM || errno == ENOSYS ? Copied::kForbidden : Copied::kNo;
-    if (count == 0) return Copied::kNo;
+    if (count < 0)
+      return errno == EPERM || errno == ENOSYS ? Copied::kForbidden : Copied::kUnreadable;
+    if (count == 0) return Copied::kUnreadable;
     to += count;
     address += static_cast<uint64_t>(count);
     size_bytes -= static_cast<size_t>(count);

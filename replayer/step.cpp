@@ -49,7 +49,8 @@ Timing summarise(std::vector<double> samples) {
 }
 
 Step::Step(std::unique_ptr<Instance> instance, const StepOptions& options)
-    : instance_(std::move(instance)) {
+    : instance_(std::move(instance)), is_resized_(instance_->program().operations().size()) {
+  resized_.reserve(is_resized_.size());
   executor_options_.graph_max_nodes = options.graph_max_nodes;
   executor_options_.graph_linear = options.graph_linear;
   executor_options_.values_change = options.values_change;
@@ -245,7 +246,7 @@ Result<void> Step::set_place(const PlaceTarget& target, const PlaceValue& value)
     arguments_changed(target.operation);
   } else {
     if (instance_->operation(target.operation).kind == OperationKind::kLaunch)
-      resized_.insert(target.operation);
+      note_resized(target.operation);
     operation_changed(target.operation);
   }
   return {};
@@ -321,11 +322,19 @@ void Step::arguments_changed(uint32_t operation) {
   origins_.reset();
 }
 
+void Step::note_resized(uint32_t operation) {
+  if (is_resized_[operation]) return;
+  is_resized_[operation] = true;
+  resized_.push_back(operation);  // has room: setting allocates nothing
+}
+
 Result<void> Step::commit() {
   // Not when they are set, because a caller sets them one by one.
-  for (const uint32_t operation : resized_)
-    GFXGRAPH_TRY(instance_->check_sizes(operation, nullptr));
-  resized_.clear();
+  while (!resized_.empty()) {
+    GFXGRAPH_TRY(instance_->check_sizes(resized_.back(), nullptr));
+    is_resized_[resized_.back()] = false;
+    resized_.pop_back();
+  }
   instance_->follow_moves(executor_.get());
   return executor_->apply_changes();
 }

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -119,6 +118,7 @@ class Step : public SessionStep {
   void log_prepared() const;
   Result<void> choose_mode(const StepOptions& options);
   void operation_changed(uint32_t operation);
+  void note_resized(uint32_t operation);
   void arguments_changed(uint32_t operation);
   Result<void> use(Mode mode);
   void use_launch_lock();
@@ -134,7 +134,9 @@ class Step : public SessionStep {
   std::map<uint32_t, std::unique_ptr<InputRing>> rings_;  // by operation
   LoadTimes load_times_;
   std::optional<OriginMap> origins_;  // of what differed so far
-  std::set<uint32_t> resized_;        // launches whose new sizes commit() has not accepted yet
+  // Launches whose new sizes commit() has not accepted yet; by operation, and as a list.
+  std::vector<bool> is_resized_;
+  std::vector<uint32_t> resized_;
 };
 
 }  // namespace gfxgraph::replayer

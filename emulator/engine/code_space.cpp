@@ -69,6 +69,7 @@ Result<void> CodeSpace::add(uint64_t owner, uint64_t address, uint64_t size_byte
   range->end = end;
   range->owner = owner;
   const std::scoped_lock lock(mutex_);
+  if (stale_.load(std::memory_order_relaxed)) publish();  // forgets removed ranges
   const auto after = ranges_.lower_bound(end);
   if (after != ranges_.begin() && std::prev(after)->second->end > *base)
     return fail(Status::kInvalidArgument,
@@ -81,36 +82,50 @@ Result<void> CodeSpace::add(uint64_t owner, uint64_t address, uint64_t size_byte
 
 void CodeSpace::remove(uint64_t owner) {
   const std::scoped_lock lock(mutex_);
-  std::vector<std::shared_ptr<const void>> gone;
-  for (auto range = ranges_.begin(); range != ranges_.end();) {
-    if (range->second->owner != owner) {
-      ++range;
-      continue;
-    }
-    range->second->loaded.store(false, std::memory_order_release);
-    gone.push_back(std::move(range->second));
-    range = ranges_.erase(range);
+  bool any = false;
+  for (const auto& [base, range] : ranges_) {
+    if (range->owner != owner) continue;
+    range->loaded.store(false, std::memory_order_release);
+    any = true;
   }
-  if (gone.empty()) return;
-  publish();  // first: the old snapshot refers to the ranges
-  for (auto& range : gone) retire(std::move(range));
+  if (!any) return;
+  stale_.store(true, std::memory_order_release);
+  try {
+    publish();
+  } catch (const std::bad_alloc&) {
+    // Nobody finds the range any more; the next publish() frees it.
+  }
 }
 
 void CodeSpace::publish() {
   auto next = std::make_shared<Snapshot>();
   next->reserve(ranges_.size());
-  for (const auto& [base, range] : ranges_) next->push_back(range.get());
+  for (const auto& [base, range] : ranges_) {
+    if (range->loaded.load(std::memory_order_relaxed)) next->push_back(range.get());
+  }
+  Epoch& last = epochs_.back();
+  const bool unused = epochs_.size() == 1 && last.holds == 0;
+  if (!unused) last.retired.reserve(last.retired.size() + ranges_.size() - next->size() + 1);
+  // Nothing below fails.
   snapshot_.store(next.get(), std::memory_order_release);
   stale_.store(false, std::memory_order_release);
   std::shared_ptr<const Snapshot> old = std::exchange(owned_snapshot_, std::move(next));
-  if (old != nullptr) retire(std::move(old));
-}
-
-void CodeSpace::retire(std::shared_ptr<const void> what) {
-  Epoch& last = epochs_.back();
-  if (epochs_.size() == 1 && last.holds == 0) return;  // nobody looks: freed here
-  last.retired.push_back(std::move(what));
-  if (last.holds != 0) epochs_.emplace_back();
+  for (auto range = ranges_.begin(); range != ranges_.end();) {
+    if (range->second->loaded.load(std::memory_order_relaxed)) {
+      ++range;
+      continue;
+    }
+    if (!unused) last.retired.push_back(std::move(range->second));
+    range = ranges_.erase(range);
+  }
+  if (unused) return;  // freed here
+  if (old != nullptr) last.retired.push_back(std::move(old));
+  if (last.holds == 0 || last.retired.empty()) return;
+  try {
+    epochs_.emplace_back();
+  } catch (const std::bad_alloc&) {
+    // Later holds join this epoch and keep for longer what it retired.
+  }
 }
 
 std::list<CodeSpace::Epoch>::iterator CodeSpace::enter() {
@@ -122,12 +137,13 @@ std::list<CodeSpace::Epoch>::iterator CodeSpace::enter() {
 
 void CodeSpace::leave(std::list<Epoch>::iterator epoch) {
   std::list<Epoch> gone;  // freed without the lock
+  std::vector<std::shared_ptr<const void>> last;
   const std::scoped_lock lock(mutex_);
   --epoch->holds;
   while (epochs_.front().holds == 0 && epochs_.size() > 1)
     gone.splice(gone.end(), epochs_, epochs_.begin());
   if (epochs_.front().holds != 0) return;
-  gone.emplace_back().retired.swap(epochs_.front().retired);
+  last.swap(epochs_.front().retired);
 }
 
 CodeRange* CodeSpace::find_published(uint64_t pc) const {
@@ -144,7 +160,7 @@ CodeRange* CodeSpace::find_locked(uint64_t pc) const {
   const auto after = ranges_.upper_bound(pc);
   if (after == ranges_.begin()) return nullptr;
   CodeRange* const range = std::prev(after)->second.get();
-  return pc < range->end ? range : nullptr;
+  return pc < range->end && range->loaded.load(std::memory_order_relaxed) ? range : nullptr;
 }
 
 CodeRange* CodeSpace::find(uint64_t pc) {

@@ -126,15 +126,15 @@ class CodeSpace {
   };
   std::list<Epoch>::iterator enter();
   void leave(std::list<Epoch>::iterator epoch);
-  // These three require the lock.
-  void retire(std::shared_ptr<const void> what);
+  // These two require the lock. publish() also retires removed ranges. Throws std::bad_alloc, and
+  // has changed nothing then.
   void publish();
   CodeRange* find_published(uint64_t pc) const;
 
   const CodeMemory memory_;
   mutable std::mutex mutex_;
   std::map<uint64_t, std::shared_ptr<CodeRange>> ranges_;  // by base
-  std::atomic<bool> stale_{false};                         // the snapshot lacks a range
+  std::atomic<bool> stale_{false};  // the snapshot lacks a range, or has a removed one
   std::shared_ptr<const Snapshot> owned_snapshot_;
   std::atomic<const Snapshot*> snapshot_{nullptr};
   std::list<Epoch> epochs_;  // never empty

@@ -100,12 +100,13 @@ Allocation* AllocationMap::find_host(uint64_t address) const noexcept {
   return nullptr;
 }
 
-Allocation* AllocationMap::find_alias(uint64_t address) const noexcept {
-  if (aliases_ == 0) return nullptr;
-  for (const std::shared_ptr<Allocation>& allocation : host_) {
-    if (allocation->has_two_addresses() && address >= allocation->host_address &&
-        address - allocation->host_address < allocation->size_bytes)
-      return allocation.get();
+const Allocation* AllocationMap::find_alias(uint64_t address) const noexcept {
+  if (aliases_ != 0) {
+    for (const std::shared_ptr<Allocation>& allocation : host_) {
+      if (allocation->has_two_addresses() &&
+          address - allocation->host_address < allocation->size_bytes)
+        return allocation.get();
+    }
   }
   return nullptr;
 }

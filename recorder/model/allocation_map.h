@@ -158,7 +158,7 @@ class AllocationMap {
   // Like find(), by the host address of host-visible memory; the end is not part of it.
   Allocation* find_host(uint64_t address) const noexcept;
   // The same if the device has another address for it: kernels use either.
-  Allocation* find_alias(uint64_t address) const noexcept;
+  const Allocation* find_alias(uint64_t address) const noexcept;
   // The live allocation that contains the address, otherwise the one freed last that did, otherwise
   // the live one that ends there. A table in memory keeps its pointers when their targets are
   // freed.

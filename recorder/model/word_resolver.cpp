@@ -156,11 +156,8 @@ bool WordResolver::code(uint64_t value, Relocation& relocation) const {
 bool WordResolver::in_memory(uint64_t value, Relocation& relocation) const {
   const Allocation* target = map_.find_live_or_freed(value);
   if (target == nullptr || !target->is_meant_by(value)) {
-    if (const Allocation* const alias = map_.find_alias(value)) {
-      point(relocation, *alias, value - alias->host_address);
-      relocation.ambiguous = unusual_target(*alias, value - alias->host_address);
-      return true;
-    }
+    // Not registered memory by its host address: heaps are full of such words, and what is left of
+    // a freed block may be overwritten in part.
     return code(value, relocation);
   }
   const uint64_t addend = value - target->address;

@@ -58,6 +58,10 @@ RowHost::RowHost()
   group_.lds_bytes = kRowLdsBytes;
   group_.wave_count = 1;
   wave_->dispatch = &context_;
+  code_cache_ =
+      std::make_unique<CodeCache>(no_code_, map_, *row_backends().front(), nullptr,
+                                  CodeCache::WaveSize::k32, CodeCache::Mode::kDefault, nullptr);
+  wave_->code_cache = code_cache_.get();
   wave_->group = &group_;
   wave_->mode = 0x3f0;
   wave_->scratch_row = 128;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emulator/engine/backend.h"
+#include "emulator/engine/code_cache.h"
 #include "emulator/engine/context.h"
 #include "emulator/engine/gws.h"
 #include "emulator/engine/wave.h"
@@ -47,6 +48,8 @@ class RowHost {
   std::unique_ptr<uint8_t[]> lds_;
   std::unique_ptr<uint8_t[]> scratch_;
   MemoryMap map_;
+  CodeSpace no_code_{CodeMemory{}};
+  std::unique_ptr<CodeCache> code_cache_;
   Gws gws_;
   DispatchContext context_;
   Workgroup group_;

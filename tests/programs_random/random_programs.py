@@ -95,7 +95,9 @@ class Runner:
         code, out, err = self.run([self.root / "bin" / "gfxgraph-record", "--device", "emulated", *self.devices, "--force",
                                    *cut, "-o", trace, "--", self.program, *self.arguments(seed, drop)],
                                   {"GFXGRAPH_RECORD_KEEP_SEGMENTS": "1"} if self.options.flight else None)
-        if code != 0:
+        # A selection that matched nothing is an error of its own; the trace is there all the same.
+        nothing = self.options.launches and code == 1 and re.search("never entered|matched [0-9]+ launch", err)
+        if code != 0 and not nothing:
             own = [line for line in (out + err).splitlines() if not line.startswith("gfxgraph-record: ")]
             return f"recorded run: {ending(code)}: {tail(chr(10).join(own) or err)}"
         found = re.search(r"^seed \d+: ok (\w+)$", out, re.M)

@@ -75,7 +75,7 @@ TEST_F(RecorderEffectsTest, AFunctionThatRanIsNotLookedIntoWhileABlockIs) {
   during_call_();
   host_[100] = 1;
   Freeing freeing = recorder_->freeing(reinterpret_cast<uint64_t>(host_) | UINT64_C(1) << 47);
-  ASSERT_TRUE(freeing.allocation);
+  ASSERT_TRUE(freeing);
   std::memset(host_, 0xEE, sizeof(host_));  // somebody else's by now
   recorder_->freed(std::move(freeing), true);
   const auto trace = finish();

@@ -19,8 +19,8 @@ class RecorderReadsTest : public RecorderHostMemoryTest {
                           reinterpret_cast<uint64_t>(memory), 0, bytes, 0, handle(10)});
   }
   void free_async(void* memory) {
-    recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(memory), handle(10), true), true,
-                     handle(10));
+    recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(memory), handle(10), true),
+                     true);
   }
   // The device goes on, and ends.
   std::shared_ptr<const Trace> arrive_and_finish() {
@@ -122,8 +122,7 @@ TEST_F(RecorderReadsTest, WhatNeverArrivesIsNotKnownAndNamed) {
 
 TEST_F(RecorderReadsTest, MemoryThatIsNotFreedAfterAllLivesOn) {
   stream_memory(words_, sizeof(words_));
-  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(words_), handle(10), true), false,
-                   handle(10));
+  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(words_), handle(10), true), false);
   free_async(words_);
   const auto trace = arrive_and_finish();
   ASSERT_TRUE(trace);

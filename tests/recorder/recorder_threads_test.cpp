@@ -292,7 +292,7 @@ TEST_F(RecorderThreadsTest, AFlushWaitsForNoThreadThatWaitsForTheDevice) {
   // Nothing behind its end is written as long as its last state is not there.
   state_.reads_behind = true;
   Freeing freeing = recorder_->freeing(reinterpret_cast<uint64_t>(ordered), handle(10), true);
-  recorder_->freed(std::move(freeing), true, handle(10));
+  recorder_->freed(std::move(freeing), true);
   for (uintptr_t graph = 0; graph < kGraphs; ++graph) {
     Work work;
     recorder_->prepare_graph_launch(handle(40 + graph), handle(10), work);

@@ -50,7 +50,7 @@ TEST(ElfCheck, RejectsForeignElf) {
 TEST(ElfCheck, RejectsTablesAndSegmentsOutside) {
   EXPECT_FALSE(accepted(with<uint64_t>(offsetof(Elf64_Ehdr, e_phoff), UINT64_MAX - 8)));
   EXPECT_FALSE(accepted(with<uint16_t>(offsetof(Elf64_Ehdr, e_phnum), 0)));
-  EXPECT_FALSE(accepted(with<uint16_t>(offsetof(Elf64_Ehdr, e_phnum), 2)));
+  EXPECT_FALSE(accepted(with<uint16_t>(offsetof(Elf64_Ehdr, e_phnum), 100)));
   EXPECT_FALSE(accepted(with<uint16_t>(offsetof(Elf64_Ehdr, e_shnum), 3)));
   const size_t segment = sizeof(Elf64_Ehdr);
   EXPECT_FALSE(accepted(with<uint64_t>(segment + offsetof(Elf64_Phdr, p_filesz), 1000)));
@@ -327,9 +327,10 @@ TEST_F(RealObject, NoNamesOrNoStringTableIsRefused) {
 TEST_F(RealObject, HashTablesOfOtherSymbolsAreRefused) {
   for (const uint32_t type : {SHT_HASH, SHT_GNU_HASH}) {
     const size_t hash = section_offset(find_section(type));
-    for (const uint32_t link : {0u, 1u, 0xffffu})
-      if (link != find_section(SHT_DYNSYM))
-        EXPECT_NE(error_after([&] { put(hash + offsetof(Elf64_Shdr, sh_link), link); }), "");
+    for (const uint32_t link : {0u, 1u, 0xffffu}) {
+      if (link == find_section(SHT_DYNSYM)) continue;
+      EXPECT_NE(error_after([&] { put(hash + offsetof(Elf64_Shdr, sh_link), link); }), "");
+    }
   }
   // More chains than symbols.
   const size_t symbols = section_offset(find_section(SHT_DYNSYM)) + offsetof(Elf64_Shdr, sh_size);
