@@ -306,7 +306,8 @@ void RaceCheck::scalar_load(RaceWave& me, const Wave& wave, const Inst& inst, ui
   RaceGroup::Wave& own = me.group->wave[me.index];
   own.touched = true;
   const uint32_t place = place_of(inst, false);
-  if ((places_[place].special & ~(kLearns | kStoresBack)) != 0) watch(me, wave, place, &address, 0, count, false);
+  if ((places_[place].special & ~(kLearns | kStoresBack)) != 0)
+    watch(me, wave, place, &address, 0, count, false);
   Access access{me,
                 wave,
                 inst,
