@@ -181,7 +181,7 @@ uint32_t RaceCheck::find_place(const Inst& inst, bool after_fence, uint64_t key,
     if (learns(place.kind)) {
       place.special |= kLearns;
       emulator::CodeReader reader(*regions_);
-      if (!updates_of(reader, inst).empty()) place.special |= kStoresBack;
+      for (const Update& update : updates_of(reader, inst)) stores_back_.insert(update.store_pc);
     }
     if (!place.write && place.kind != Kind::kAtomic) watch_place(place, inst);
     return (at + n) % stamp::kSites;
@@ -306,8 +306,7 @@ void RaceCheck::scalar_load(RaceWave& me, const Wave& wave, const Inst& inst, ui
   RaceGroup::Wave& own = me.group->wave[me.index];
   own.touched = true;
   const uint32_t place = place_of(inst, false);
-  if ((places_[place].special & ~(kLearns | kStoresBack)) != 0)
-    watch(me, wave, place, &address, 0, count, false);
+  if ((places_[place].special & ~kLearns) != 0) watch(me, wave, place, &address, 0, count, false);
   Access access{me,
                 wave,
                 inst,
@@ -353,9 +352,7 @@ void RaceCheck::dword(Access& access, unsigned lane, RaceCells cells, size_t at,
   if (learns(access.kind) || atomic) {
     synchronise(access, place_in_memory, write);
     if (cells.atomic != nullptr) synchronise(access, place_in_memory, cells.atomic[at]);
-    // What is only read to be changed and stored back orders nothing: another wave may do the same.
-    if (atomic ? is_compare_and_swap(access.inst.op)
-               : (places_[stamp::site(access.mine)].special & kStoresBack) == 0)
+    if (!atomic || is_compare_and_swap(access.inst.op))
       remember_read(access, place_in_memory, write);
   }
   const Kind kind = access.kind;
@@ -418,7 +415,9 @@ void RaceCheck::compare(Access& access, unsigned lane, uint64_t other, uint64_t 
     const RaceGroup& group = *access.me.group;
     const bool same_group = stamp::wave(other) - group.first_wave < group.waves;
     if (may_meet(access.kind, theirs, same_group)) return;
-    if (access.write && other_writes && has_read(access, address & ~uint64_t{3}, other)) return;
+    if (access.write && other_writes && !stores_back_.contains(access.inst.pc) &&
+        has_read(access, address & ~uint64_t{3}, other))
+      return;
   }
   FindingClass found = FindingClass::kR6;
   if (of_transfer(places_[stamp::site(other)])) {

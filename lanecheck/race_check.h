@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -210,7 +211,7 @@ class RaceCheck {
     uint32_t updates = 0;  // in updates_
   };
   static constexpr uint64_t kToLds = 2;
-  static constexpr uint8_t kForCompare = 1, kForUpdate = 2, kLearns = 4, kStoresBack = 8;
+  static constexpr uint8_t kForCompare = 1, kForUpdate = 2, kLearns = 4;
   static bool learns(Kind kind) { return kind == Kind::kSyncLoad || kind == Kind::kGroupLoad; }
   static bool may_meet(Kind a, Kind b, bool same_group);
   GFXGRAPH_INLINE uint32_t place_of(const Inst& inst, bool after_fence) {
@@ -296,6 +297,9 @@ class RaceCheck {
   static constexpr size_t kMostPending = 16384;
   std::vector<Pending> pending_;
   std::vector<std::vector<Update>> updates_ = {{}};
+  // Stores of what loads that learn gave, changed: they follow nobody, for another wave may do the
+  // same with the same value.
+  std::unordered_set<uint64_t> stores_back_;
 
   // ---- order ----
   void fence(RaceWave& me);
