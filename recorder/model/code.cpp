@@ -260,6 +260,10 @@ void Code::add_global(ModuleEntry& module, const std::string& name, uint64_t add
   if (address == 0 || size == 0) return;
   const std::shared_ptr<Allocation> known = allocations_.map().find_begin(address);
   if (known && known->kind == format::AllocationKind::kModuleGlobal) return;
+  if (after_reset_) {
+    finding(format::FindingKind::kIncomplete, "hipDeviceReset",
+            fmt::format("variable {} is used again: what the reset did to it is unknown", name));
+  }
   auto allocation = std::make_shared<Allocation>();
   allocation->kind = format::AllocationKind::kModuleGlobal;
   allocation->address = address;
@@ -345,6 +349,7 @@ void Code::forget_found() {
     }
   }
   registry_.forget_found();
+  after_reset_ = true;
 }
 
 std::vector<std::string> Code::number_anew() {

@@ -104,6 +104,7 @@ class Code : private Part {
 
   CodeRegistry registry_;
   format::KernelId next_kernel_ = 1;
+  bool after_reset_ = false;
   format::CodeObjectId next_code_object_ = 1;
 };
 
