@@ -31,6 +31,7 @@ tl::unexpected<Error> bad_message(const std::string& why) {
 }
 
 Result<std::string> string_from(std::span<const uint64_t>& words) {
+  if (words.empty()) return bad_message("a string has no end");
   const auto* const text = reinterpret_cast<const char*>(words.data());
   const size_t size = ::strnlen(text, words.size_bytes());
   if (size == words.size_bytes()) return bad_message("a string has no end");
