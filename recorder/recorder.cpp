@@ -332,7 +332,10 @@ void Recorder::end_contents(const char* call) {
       sealing_mark().reach(ended_bytes += allocation->size_bytes);
     }
   }
-  for (auto& [variable, post] : variables) end_or_keep(*variable, std::move(post));
+  for (auto& [variable, post] : variables) {
+    code_.ends_after_reset(*variable, post);
+    end_or_keep(*variable, std::move(post));
+  }
   for (const std::shared_ptr<Allocation>& allocation : allocations_.adopted()) {
     contents_.end_allocation(*allocation, false, 0, host_writes_.last_content(*allocation));
   }

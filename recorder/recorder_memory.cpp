@@ -248,7 +248,9 @@ void Recorder::resetting() noexcept {
       } else if (allocation->begun) {
         if (allocation->host_visible())
           host_writes_.check_host_writes(*allocation, 0, allocation->size_bytes);
-        contents_.end_allocation(*allocation, true, 0, contents_.post_content(*allocation));
+        format::Content last = contents_.post_content(*allocation);
+        if (allocation->module != nullptr) code_.ends_by_reset(*allocation, last);
+        contents_.end_allocation(*allocation, true, 0, std::move(last));
       }
       contents_.unmap(allocation->address);
       runs_.unwatch(*allocation);

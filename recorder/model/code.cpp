@@ -260,10 +260,6 @@ void Code::add_global(ModuleEntry& module, const std::string& name, uint64_t add
   if (address == 0 || size == 0) return;
   const std::shared_ptr<Allocation> known = allocations_.map().find_begin(address);
   if (known && known->kind == format::AllocationKind::kModuleGlobal) return;
-  if (after_reset_) {
-    finding(format::FindingKind::kIncomplete, "hipDeviceReset",
-            fmt::format("variable {} is used again: what the reset did to it is unknown", name));
-  }
   auto allocation = std::make_shared<Allocation>();
   allocation->kind = format::AllocationKind::kModuleGlobal;
   allocation->address = address;
@@ -349,7 +345,21 @@ void Code::forget_found() {
     }
   }
   registry_.forget_found();
-  after_reset_ = true;
+}
+
+void Code::ends_by_reset(const Allocation& variable, const format::Content& last) {
+  ends_after_reset(variable, last);
+  before_reset_.insert_or_assign({variable.module, variable.symbol}, last.hash);
+}
+
+void Code::ends_after_reset(const Allocation& variable, const format::Content& last) {
+  const auto before = before_reset_.find({variable.module, variable.symbol});
+  if (before == before_reset_.end() || before->second == last.hash) return;
+  finding(
+      format::FindingKind::kIncomplete, "hipDeviceReset",
+      fmt::format("variable {} is used before and after it: a replay compares the last contents "
+                  "with both",
+                  variable.symbol));
 }
 
 std::vector<std::string> Code::number_anew() {

@@ -78,6 +78,10 @@ class Code : private Part {
   void discover_managed_of_all();
   // The device has been reset.
   void forget_found();
+  // Before that, of each variable.
+  void ends_by_reset(const Allocation& variable, const format::Content& last);
+  // At the end of the trace.
+  void ends_after_reset(const Allocation& variable, const format::Content& last);
   // For the next trace: nothing is described in it. Returns the names of all kernels.
   std::vector<std::string> number_anew();
 
@@ -104,7 +108,8 @@ class Code : private Part {
 
   CodeRegistry registry_;
   format::KernelId next_kernel_ = 1;
-  bool after_reset_ = false;
+  // Contents of variables when the device was reset, by module and name.
+  std::map<std::pair<const void*, std::string>, decltype(format::Content::hash)> before_reset_;
   format::CodeObjectId next_code_object_ = 1;
 };
 
