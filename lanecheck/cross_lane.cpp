@@ -108,6 +108,16 @@ bool may_miss_lanes(const Inst& inst) {
          (control >> 18 & 3) == 0;
 }
 
+bool reaches_all_lanes(const Inst& inst, const Wave& wave) {
+  if (inst.op != Op::ds_bpermute_b32 && inst.op != Op::ds_permute_b32) return false;
+  const auto& address = wave.v(inst.src[0]).lane;
+  const uint32_t offset = static_cast<uint32_t>(inst.imm) & 0xffff;
+  uint32_t any = 0;
+  for (unsigned lane = 0; lane < kLaneCount; ++lane)
+    any |= ((address[lane] + offset) >> 2) - wave.first_lane;
+  return any < kLaneCount;
+}
+
 CrossLane cross_lane(const Inst& inst, const Wave& wave) {
   CrossLane result;
   const uint32_t exec = wave.exec();

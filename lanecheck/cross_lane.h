@@ -24,6 +24,9 @@ struct CrossLane {
 // Before the instruction runs. `inst` must be one that permutes_lanes().
 CrossLane cross_lane(const emulator::Inst& inst, const emulator::Wave& wave);
 
+// Of a wave whose lanes are all active: cross_lane() would find each lane written and none missed.
+bool reaches_all_lanes(const emulator::Inst& inst, const emulator::Wave& wave);
+
 // Whether `past` or `inactive` can be set.
 bool may_miss_lanes(const emulator::Inst& inst);
 

@@ -300,7 +300,6 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
 
 void LaneObserver::before_exchange(WaveState& state, const Wave& wave, const Inst& inst) {
   if (!emulator::permutes_lanes(inst)) return;
-  const CrossLane lanes = cross_lane(inst, wave);
   const InstOperands& operands = emulator::operands_of(inst);
   // The exchanged operand; the others are each lane's own.
   const uint16_t moved =
@@ -314,6 +313,13 @@ void LaneObserver::before_exchange(WaveState& state, const Wave& wave, const Ins
     for (unsigned d = 0; d < source.dwords; ++d) own &= state.defined[(source.code + d) & 511];
   }
   const uint32_t shadow = moved < 512 ? state.defined[moved] : ~0u;
+  // Nobody is missed, and the operand's lanes are alike.
+  if (wave.exec() == ~0u && shadow + 1 <= 1 && reaches_all_lanes(inst, wave)) [[likely]] {
+    state.exchange_written = ~0u;
+    state.exchange_defined = shadow & own;
+    return;
+  }
+  const CrossLane lanes = cross_lane(inst, wave);
   uint32_t defined = 0;
   for (unsigned lane = 0; lane < emulator::kLanes; ++lane) {
     const uint8_t from = lanes.from[lane];
