@@ -49,8 +49,11 @@ void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
   else if (inst.format == emulator::Format::kSmem && watch.sources_defined)
     operands.user |= kAddressDefined;
   operands.hooked = watch.how == AddressFlow::Watch::How::kRun ||
-                    (watch.how == AddressFlow::Watch::How::kAlone && rule != ShadowRule::kNone) ||
-                    (rule == ShadowRule::kCrossLane && may_miss_lanes(inst));
+                    (watch.how == AddressFlow::Watch::How::kAlone && rule != ShadowRule::kNone);
+  if (!operands.hooked && rule == ShadowRule::kCrossLane && may_miss_lanes(inst)) {
+    operands.hooked = true;
+    operands.user |= kOnlyMissed;
+  }
 }
 
 void LaneObserver::add_kernel(uint64_t kernel_object, size_t most_instructions) {
@@ -301,6 +304,9 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
 void LaneObserver::before_exchange(WaveState& state, const Wave& wave, const Inst& inst) {
   if (!emulator::permutes_lanes(inst)) return;
   const InstOperands& operands = emulator::operands_of(inst);
+  const bool reaches = wave.exec() == ~0u && reaches_all_lanes(inst, wave);
+  if (reaches && (operands.user & kOnlyMissed) != 0) [[likely]]
+    return;
   // The exchanged operand; the others are each lane's own.
   const uint16_t moved =
       inst.src[inst.format == emulator::Format::kDs && inst.op != Op::ds_swizzle_b32 ? 1 : 0];
@@ -314,7 +320,7 @@ void LaneObserver::before_exchange(WaveState& state, const Wave& wave, const Ins
   }
   const uint32_t shadow = moved < 512 ? state.defined[moved] : ~0u;
   // Nobody is missed, and the operand's lanes are alike.
-  if (wave.exec() == ~0u && shadow + 1 <= 1 && reaches_all_lanes(inst, wave)) [[likely]] {
+  if (reaches && shadow + 1 <= 1) [[likely]] {
     state.exchange_written = ~0u;
     state.exchange_defined = shadow & own;
     return;

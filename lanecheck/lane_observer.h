@@ -199,6 +199,8 @@ class LaneObserver {
   bool sources_defined(uint64_t pc) const { return flow_.watch(pc).sources_defined; }
 
  private:
+  // kCrossLane: its result needs no shadow, only lanes that it misses are looked for.
+  static constexpr uint32_t kOnlyMissed = 1;
   static constexpr uint32_t kAddressDefined = 1;  // SMEM: no address source can be undefined
 
   emulator::MemoryMap& memory_;

@@ -181,6 +181,8 @@ GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, con
     if (!shadow::finish(state, run, wave.exec())) [[unlikely]]
       take_apart(state, wave, run);
   } else {
+    if constexpr (rule == ShadowRule::kCrossLane)
+      if ((operands.user & kOnlyMissed) != 0) return;
     shadow::apply<rule>(state, wave, inst, operands);
   }
 }
