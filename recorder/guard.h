@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "recorder/issuing.h"
 #include "recorder/no_cancel.h"
 #include "recorder/recording_error.h"
 
@@ -50,6 +51,7 @@ class Guard {
   // True: it was.
   bool stop() noexcept { return active_.exchange(false); }
   std::mutex& mutex() noexcept { return mutex_; }
+  Issuing& issuing() noexcept { return issuing_; }
 
   // Without the lock.
   template <typename F>
@@ -81,7 +83,8 @@ class Guard {
     unlocked([&] {
       owner_.ready();
       if (!active()) return;
-      const std::unique_lock lock = lock_soon(mutex_);
+      std::unique_lock lock = lock_soon(mutex_);
+      issuing_.wait(lock);
       owner_.enter();
       std::forward<F>(function)();
       owner_.leave();
@@ -100,6 +103,7 @@ class Guard {
   Owner& owner_;
   std::atomic<bool> active_{true};
   std::mutex mutex_;
+  Issuing issuing_{mutex_};
 };
 
 }  // namespace gfxgraph::recorder

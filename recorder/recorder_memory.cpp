@@ -11,6 +11,7 @@ void Recorder::allocated(const NewAllocation& allocation) noexcept {
   guarded([&] {
     auto entry = std::make_shared<Allocation>();
     entry->kind = allocation.kind;
+    entry->made_by = thread_number();
     entry->address = allocation.address;
     entry->host_address = allocation.host_address;
     entry->size_bytes = allocation.size_bytes;
@@ -66,6 +67,7 @@ void Recorder::host_registered(void* host, uint64_t size_bytes, uint32_t flags) 
     const uint64_t address = device_->device_address(host);
     auto entry = std::make_shared<Allocation>();
     entry->kind = format::AllocationKind::kHostRegistered;
+    entry->made_by = thread_number();
     entry->address = address == 0 ? host_address : address;
     entry->host_address = host_address;
     entry->size_bytes = size_bytes;
@@ -161,6 +163,7 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
       memory.post = contents_.post_content(*allocation);
     }
     contents_.unmap(allocation->address);
+    allocation->leaving = true;
     // Work on it that completes later is not compared with its memory any more.
     runs_.unwatch(*allocation);
     flights_.forget(allocation->id);
@@ -186,6 +189,7 @@ void Recorder::freed(Freeing&& freeing, bool success) noexcept {
       return;
     }
     if (!success && !freeing->ended) {
+      allocation->leaving = false;
       if (allocation->reachable) runs_.watch(*allocation);
       (void)contents_.map(allocation);
       return;

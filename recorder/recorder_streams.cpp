@@ -77,6 +77,7 @@ void Recorder::stream_waits(Handle stream, Handle event, uint32_t flags) noexcep
 [[gnu::hot]] void Recorder::call_begins(bool joins) noexcept {
   if (!joins && stretch_.leaving()) [[unlikely]]
     leave_now();
+  events_.call_tells_nothing_yet();
   // A call that begins outside of a recorded section needs no ticket.
   if (stretch_.call_begins() || !launches_.idle()) events_.call_begins();
 }
@@ -121,7 +122,7 @@ void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
 }
 
 void Recorder::host_may_learn() noexcept {
-  events_.draw_before_call();
+  events_.call_may_tell();
   if (!launches_.kernels_fly()) return;
   guarded([&] {
     // First: what they told of, the program may have written over beside a kernel.

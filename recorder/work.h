@@ -10,6 +10,7 @@
 
 #include "format/trace.h"
 #include "recorder/contents/flights.h"
+#include "recorder/issuing.h"
 #include "recorder/model/call_sites.h"
 #include "recorder/model/code_registry.h"
 #include "recorder/model/findings.h"
@@ -54,6 +55,7 @@ struct Work {
   // Once they are in flight: the number of the first one, and `told_flights` by number.
   uint32_t first_own = UINT32_MAX;
   std::vector<std::set<uint32_t>> told_numbers;
+  Issuing::Call kernels_call;       // from prepare() on, if it has kernels that may
   bool kernels_fly = false;         // may_write is in flight
   std::vector<Flight> over_values;  // what else it writes of memory that holds values of streams
   bool leads_outside = false;       // some argument of its kernels leads to no allocation

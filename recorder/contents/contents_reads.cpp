@@ -35,7 +35,7 @@ void Contents::end_freed(FreedMemory& freed) {
 // `stream`: of `by`; none: it is the host.
 void Contents::overtake(DeferredRead& read, const Flight& by, std::optional<Handle> stream) {
   using Overtaking = DeferredRead::Block::Overtaking;
-  const Allocation* const allocation = allocations_.by_id(read.allocation);
+  const Allocation* const allocation = allocations_.living(read.allocation);
   if (allocation == nullptr) return;
   for (DeferredRead::Block& block : read.blocks) {
     const uint64_t begin = block.offset_bytes;

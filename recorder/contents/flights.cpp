@@ -169,7 +169,22 @@ void Flights::works(format::StreamId stream) {
   if (!idle() && !unblocking_.contains(stream)) tails_[stream] = front(stream);
 }
 
-std::vector<Flight> Flights::follow(const format::Action& action) {
+// What a blocking copy or memset follows, and its own flight, is done.
+std::vector<Flight> Flights::land_work(format::StreamId stream, uint32_t issued) {
+  Set known = front(stream);
+  std::erase_if(known, [&](uint32_t number) {
+    const auto found = out_.find(number);
+    return number >= issued && found != out_.end() && found->second.kernel;
+  });
+  return land(known, false);
+}
+
+Flights::Set Flights::before(uint32_t issued, Set known) const {
+  known.erase(known.lower_bound(issued), known.end());
+  return known;
+}
+
+std::vector<Flight> Flights::follow(const format::Action& action, uint32_t issued) {
   if (const auto* stream = std::get_if<format::StreamCreate>(&action)) {
     devices_.add(*stream);
     if ((stream->flags & kStreamNonBlocking) != 0) unblocking_.insert(stream->id);
@@ -192,21 +207,22 @@ std::vector<Flight> Flights::follow(const format::Action& action) {
     const Set& captured = events_[wait->event];
     tails_[wait->stream].insert(captured.begin(), captured.end());
   } else if (const auto* copy = std::get_if<format::Copy>(&action)) {
-    if (!copy->asynchronous) return land(front(copy->stream), false);
+    if (!copy->asynchronous) return land_work(copy->stream, issued);
   } else if (const auto* set = std::get_if<format::Memset>(&action)) {
-    if (!set->asynchronous) return land(front(set->stream), false);
+    if (!set->asynchronous) return land_work(set->stream, issued);
   } else if (const auto* known = std::get_if<format::Synchronize>(&action)) {
     switch (known->kind) {
       case format::SynchronizeKind::kDevice: {
-        if (several_) return land(of_device(known->object), false);
-        Set all;
+        if (several_) return land(before(issued, of_device(known->object)), false);
+        Set all = reads_;
         for (const auto& [number, flight] : out_) all.insert(number);
-        calls_.clear();
-        reads_.clear();
-        return land(all, false);
+        for (const auto& [id, call] : calls_) all.insert(call.number);
+        return land(before(issued, std::move(all)), false);
       }
-      case format::SynchronizeKind::kStream: return land(front(known->object), false);
-      case format::SynchronizeKind::kStreamItself: return land(own(known->object), false);
+      case format::SynchronizeKind::kStream:
+        return land(before(issued, front(known->object)), false);
+      case format::SynchronizeKind::kStreamItself:
+        return land(before(issued, own(known->object)), false);
       case format::SynchronizeKind::kEvent: return land(Set(events_[known->object]), false);
       case format::SynchronizeKind::kHostFunction: return land_before(known->object);
     }

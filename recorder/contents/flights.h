@@ -4,6 +4,7 @@
 // trace. Not thread-safe; the recorder's lock guards it.
 #pragma once
 
+#include <atomic>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -72,8 +73,9 @@ class Flights {
   // `first_own`, and its n-th host function runs after `told[n]` of them.
   void functions_follow(uint32_t first_own, std::vector<std::set<uint32_t>> told);
   // Call for every event of the trace, in order. Returns the flights that the host now knows to be
-  // done.
-  std::vector<Flight> follow(const format::Action& action);
+  // done. `issued`: issued() when the call began that the event is of; it has not waited for work
+  // of other threads that came later.
+  std::vector<Flight> follow(const format::Action& action, uint32_t issued = UINT32_MAX);
   // The flights to an allocation that overlap [begin, end).
   std::vector<Flight> over(format::AllocationId allocation, uint64_t begin, uint64_t end) const;
   // As the next work of the stream finds them: work that it follows is done.
@@ -97,12 +99,13 @@ class Flights {
   // The kernels that work of the stream follows, or all of them, are done: observed by the
   // recorder, not by the host.
   std::vector<Flight> land_kernels(format::StreamId stream);
-  std::vector<Flight> land_all_kernels() { return land_all_kernels(next_); }
+  std::vector<Flight> land_all_kernels() { return land_all_kernels(issued()); }
   // Those that were issued before issued() returned this number.
   std::vector<Flight> land_all_kernels(uint32_t issued);
-  uint32_t issued() const noexcept { return next_; }
+  // Any thread.
+  uint32_t issued() const noexcept { return next_.load(std::memory_order_relaxed); }
   // Another number after a flight was issued, or landed.
-  uint64_t changes() const noexcept { return next_ + erased_; }
+  uint64_t changes() const noexcept { return issued() + erased_; }
 
  private:
   using Set = std::set<uint32_t>;
@@ -113,6 +116,8 @@ class Flights {
     return !devices_.is_null(stream) && !unblocking_.contains(stream);
   }
   std::vector<Flight> land(const Set& known, bool late);
+  Set before(uint32_t issued, Set known) const;
+  std::vector<Flight> land_work(format::StreamId stream, uint32_t issued);
 
   std::vector<Flight> land_kernels(const Set& among);
   void erase(uint32_t number);
@@ -120,7 +125,17 @@ class Flights {
   std::vector<Flight> land_before(format::HostFunctionId function);
   bool is_call(uint32_t number) const;
 
-  uint32_t next_ = 1;
+  // Written with the lock.
+  struct Counter : std::atomic<uint32_t> {
+    Counter() : atomic(1) {}
+    Counter(const Counter& other) : atomic(other.load()) {}
+    Counter& operator=(const Counter& other) {
+      store(other.load());
+      return *this;
+    }
+    using atomic::operator=;
+  };
+  Counter next_;
   uint64_t erased_ = 0;
   size_t kernels_ = 0;  // in out_
   std::map<uint32_t, Flight> out_;

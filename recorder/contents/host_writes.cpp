@@ -173,6 +173,11 @@ bool HostWrites::may_find(Allocation& allocation, format::StreamId stream) {
 
 void HostWrites::write_from_host(Allocation& allocation, uint64_t begin,
                                  std::span<const std::byte> bytes, bool in_doubt) {
+  if (guard_.issuing().long_one()) {
+    finding(format::FindingKind::kIncomplete, "host memory",
+            "it changed while another thread launched kernels that may write it, in a call that "
+            "took long; who wrote it, and before what, is unknown");
+  }
   allocation.write_known(begin, bytes);
   // Not append(): it records host functions that ran, which is where this call may come from.
   events_.push(

@@ -7,7 +7,8 @@
 // or by the program, and nothing tells which. So the recorder looks at moments at which only one of
 // them can have written:
 // - While a launch is being issued, and while a call of the program waits for a kernel, the
-//   thread of the program cannot write: what changes is the kernel's.
+//   thread of the program cannot write: what changes is the kernel's. What changes in memory of
+//   another thread is that thread's; if this launch was given it, too, the change is in doubt.
 // - Memory that no kernel in flight was given changes by the program only.
 // - What had changed before, when the wait began, is in doubt. What it holds when the kernel is
 //   known to have ended is recorded as written by the program: the bytes are right either way,
@@ -109,8 +110,12 @@ class HostWrites final : public Landing, private Part {
 
   void check_around_flights(Allocation& allocation, uint64_t block, std::span<const Flight> flights,
                             std::span<const std::byte> now);
-  void take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now);
-  void take_in(Allocation& allocation);
+  // Who wrote what has changed since the last look.
+  enum class Writer : uint8_t { kDevice, kProgram, kEither };
+  static Writer writer_beside(const Allocation& allocation, bool named) noexcept;
+  void take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now,
+               Writer writer);
+  void take_in(Allocation& allocation, Writer writer);
   static bool nothing_to_take_in(const Allocation& allocation, uint64_t begin, uint64_t size_bytes,
                                  BlockFlights& flights);
   void let_kernels_fly(Work& work, format::StreamId stream);

@@ -73,9 +73,16 @@ void HostWrites::check_around_flights(Allocation& allocation, uint64_t block,
   if (named) finding(format::FindingKind::kNote, "host memory", kInDoubt);
 }
 
+// Of what changes while this thread launches a kernel, or waits for one.
+HostWrites::Writer HostWrites::writer_beside(const Allocation& allocation, bool named) noexcept {
+  if (allocation.used_by_others) return Writer::kEither;
+  if (allocation.made_by == thread_number()) return Writer::kDevice;
+  return named ? Writer::kEither : Writer::kProgram;
+}
+
 // Takes the current bytes as known: the device wrote them, the trace has them, or they are in
 // doubt.
-void HostWrites::take_in(Allocation& allocation) {
+void HostWrites::take_in(Allocation& allocation, Writer writer) {
   const uint64_t all = allocation.size_bytes;
   std::vector<std::byte> piece;  // a copy: the device may write on
   BlockFlights flights(flights_, allocation);
@@ -83,7 +90,8 @@ void HostWrites::take_in(Allocation& allocation) {
     const size_t size = std::min<uint64_t>(ByteStore::kPieceBytes, all - begin);
     if (nothing_to_take_in(allocation, begin, size, flights)) continue;
     piece.resize(size);
-    if (read_program(allocation.host_address + begin, piece)) take_in(allocation, begin, piece);
+    if (read_program(allocation.host_address + begin, piece))
+      take_in(allocation, begin, piece, writer);
   }
 }
 
@@ -103,7 +111,8 @@ bool HostWrites::nothing_to_take_in(const Allocation& allocation, uint64_t begin
 }
 
 // `now`: the current bytes from offset `begin` on.
-void HostWrites::take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now) {
+void HostWrites::take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now,
+                         Writer writer) {
   std::vector<uint64_t> fresh;  // blocks to save as they are now
   BlockFlights flights(flights_, allocation);
   const auto bytes_of = [&](uint64_t block) {
@@ -117,16 +126,22 @@ void HostWrites::take_in(Allocation& allocation, uint64_t begin, std::span<const
     const uint64_t base = block * kHostBlockBytes;
     const std::span<const std::byte> bytes = bytes_of(block);
     const std::span<const Flight> over = flights.over(block);
-    if (over.empty()) {
-      allocation.known_blocks[block] = XXH3_64bits(bytes.data(), bytes.size());
-      continue;
-    }
     const auto saved = allocation.saved_blocks.find(block);
-    if (saved == allocation.saved_blocks.end()) {
-      fresh.push_back(block);
+    if (over.empty() || saved == allocation.saved_blocks.end()) {
+      const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
+      if (writer != Writer::kDevice && hash != allocation.known_blocks[block]) {
+        write_from_host(allocation, base, bytes, writer == Writer::kEither);
+        if (!over.empty()) allocation.doubted_blocks.insert(block);
+      }
+      if (writer != Writer::kDevice || over.empty()) allocation.known_blocks[block] = hash;
+      if (!over.empty()) fresh.push_back(block);
       continue;
     }
     if (saved->second.holds(bytes)) continue;
+    if (writer != Writer::kDevice) {  // a later look finds it
+      if (writer == Writer::kEither) allocation.doubted_blocks.insert(block);
+      continue;
+    }
     std::vector<std::byte> then = saved->second.bytes.all();
     if (then.size() != bytes.size()) continue;
     for (size_t i = 0; i < bytes.size(); ++i) {
@@ -155,7 +170,7 @@ void HostWrites::take_off(Work& work, format::StreamId stream) {
   work.told_numbers.resize(work.told_flights.size());
   for (size_t i = 0; i < work.flights.size(); ++i) {
     Flight& flight = work.flights[i];
-    Allocation* allocation = allocations_.by_id(flight.allocation);
+    Allocation* allocation = allocations_.living(flight.allocation);
     if (allocation == nullptr) continue;
     const uint64_t first = flight.begin / kHostBlockBytes;
     const uint64_t last = (flight.end - 1) / kHostBlockBytes;
@@ -189,7 +204,7 @@ void HostWrites::take_off(Work& work, format::StreamId stream) {
 void HostWrites::let_kernels_fly(Work& work, format::StreamId stream) {
   if (std::exchange(work.kernels_fly, true)) return;
   for (Flight& flight : work.may_write) {
-    if (allocations_.by_id(flight.allocation) == nullptr) continue;
+    if (allocations_.living(flight.allocation) == nullptr) continue;
     flight.late = work.runs != 0;
     flights_.issue(stream, flight);
   }
@@ -199,7 +214,9 @@ void HostWrites::take_in_kernels(const Work& work, bool named_only) {
   runs_.take_effects();
   for (const Flight& flight : work.may_write) {
     if (named_only && !flight.named) continue;
-    if (Allocation* allocation = allocations_.by_id(flight.allocation)) take_in(*allocation);
+    Allocation* const allocation = allocations_.living(flight.allocation);
+    if (allocation == nullptr) continue;
+    take_in(*allocation, writer_beside(*allocation, flight.named));
   }
 }
 
@@ -235,7 +252,7 @@ void HostWrites::kernels_take_off(Work& work, format::StreamId stream) {
   // HIP 5.2.3 inserts a marker into the stream for it. Without a block in doubt the query is
   // skipped, and the bytes that the kernel has written so far are taken in below in either case.
   const bool ask = options_.wait || std::ranges::any_of(work.may_write, [&](const Flight& flight) {
-                     const Allocation* const allocation = allocations_.by_id(flight.allocation);
+                     const Allocation* const allocation = allocations_.living(flight.allocation);
                      return allocation != nullptr && !allocation->doubted_blocks.empty();
                    });
   if (ask && kernels_end_soon(work.stream)) {
@@ -244,7 +261,7 @@ void HostWrites::kernels_take_off(Work& work, format::StreamId stream) {
     // take_in() skips blocks in doubt, also those that this kernel wrote. Its flights are issued,
     // so that land() compares these blocks as it does when any kernel ends.
     for (const Flight& flight : work.may_write) {
-      const Allocation* const allocation = allocations_.by_id(flight.allocation);
+      const Allocation* const allocation = allocations_.living(flight.allocation);
       if (!work.kernels_fly && allocation != nullptr && !allocation->doubted_blocks.empty())
         flights_.issue(stream, flight);
     }
@@ -347,7 +364,7 @@ void HostWrites::land(const std::vector<Flight>& landing) {
   // the program has freed may change at any time; the recorder's own allocations may reuse it.
   std::map<Allocation*, KeptBytes> plain;
   for (const auto& [id, block] : blocks) {
-    Allocation* allocation = allocations_.by_id(id);
+    Allocation* allocation = allocations_.living(id);
     if (allocation == nullptr || !allocation->plain_host) continue;
     const auto [all, first] = plain.try_emplace(allocation);
     if (!first) continue;
@@ -356,7 +373,7 @@ void HostWrites::land(const std::vector<Flight>& landing) {
   // Before land_block(): writes of the program over landed bytes come after them.
   for (const auto& [allocation, now] : plain) land_plain(*allocation, landing, now);
   for (const auto& [id, block] : blocks) {
-    Allocation* allocation = allocations_.by_id(id);
+    Allocation* allocation = allocations_.living(id);
     if (allocation == nullptr) continue;
     if (!allocation->plain_host) {
       if (const auto now = host_block(*allocation, block))
@@ -390,7 +407,9 @@ void HostWrites::land_block(Allocation& allocation, uint64_t block, std::span<co
     kernel = kernel || (flight.kernel && flight.named);
   }
   // Changes that no copy made are the program's; after kernels, only blocks in doubt are compared.
-  if (kernel ? allocation.doubted_blocks.contains(block) : !named_kernel(left)) {
+  const bool doubted = allocation.doubted_blocks.contains(block) ||
+                       writer_beside(allocation, true) != Writer::kDevice;
+  if (kernel ? doubted : !named_kernel(left)) {
     check_around_flights(allocation, block, over, now);
   }
   const auto saved = allocation.saved_blocks.find(block);

@@ -190,6 +190,7 @@ void HostWrites::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     made->address = made->host_address = range.begin;
     made->size_bytes = range.end - range.begin;
     made->plain_host = true;
+    made->made_by = thread_number();
     made->begun = true;
     runs_.watch(*made);  // before the read: a host function may be writing
     const KeptBytes bytes = keep_host_bytes(store_, range.begin, range.end - range.begin);

@@ -60,6 +60,7 @@ struct Allocation {
   format::Content last = {};
   format::AllocationId former_id = 0;
   bool beginning = false;  // its content is being read
+  bool leaving = false;    // a call of the program gives it back
   FreshMemory::Phase given_out = FreshMemory::kWritten;
   bool holds_bytes = false;  // when it begins: memory that was mapped elsewhere before
   // A graph's node allocates it, always at this address; `absent`: not yet, or it was freed. It
@@ -119,7 +120,10 @@ struct Allocation {
   // A kernel has received its address, or device memory holds it: any kernel may read or write it.
   bool reachable = false;
   bool in_memory = false;  // the latter
-  bool watched = false;    // what host functions write into it is looked for
+  // Host-visible: the thread that made it, and whether launches of others were given its address.
+  uint32_t made_by = 0;
+  bool used_by_others = false;
+  bool watched = false;  // what host functions write into it is looked for
   // Streams write or wait for values in it. Launches read it: see map().
   bool holds_values = false;
   bool kernels_write_values = false;  // or may, from now on

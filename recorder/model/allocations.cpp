@@ -118,6 +118,11 @@ void Allocations::forget_id(const Allocation& allocation) {
   by_id_.erase(allocation.former_id);
 }
 
+Allocation* Allocations::living(format::AllocationId id) const {
+  Allocation* const found = by_id(id);
+  return found == nullptr || found->leaving ? nullptr : found;
+}
+
 Allocation* Allocations::by_id(format::AllocationId id) const {
   const auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : found->second;

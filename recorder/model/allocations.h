@@ -39,6 +39,8 @@ class Allocations {
 
   // nullptr: gone.
   Allocation* by_id(format::AllocationId id) const;
+  // nullptr also while a call gives it back: its memory may not be the program's any more.
+  Allocation* living(format::AllocationId id) const;
   // Known allocations only, by the device's or the host's address. `offset`: of the address in it.
   Allocation* allocation_at(uint64_t address, uint64_t& offset) const;
   // By the address that the device uses, or else by the host's.

@@ -42,8 +42,13 @@ format::Event& Events::push(format::Action action) {
   note_targets(event->action);
   stream_used(event->action, ticket);
   program_waited(event->action);
-  const std::vector<Flight> known = flights_.follow(event->action);
   const bool tells = tells_host(event->action);
+  const auto* const told = std::get_if<format::Synchronize>(&event->action);
+  // Of a host function's end, the call that is under way may be another one.
+  const bool own =
+      tells && (told == nullptr || told->kind != format::SynchronizeKind::kHostFunction);
+  const uint32_t issued = own ? std::exchange(issued_before_call_, UINT32_MAX) : UINT32_MAX;
+  const std::vector<Flight> known = flights_.follow(event->action, issued);
   format::Event& pushed = *event;
   journal_.enqueue(ticket, std::move(event));
   if (tells) landing_.host_learns();

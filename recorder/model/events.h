@@ -67,8 +67,12 @@ class Events : private Part {
     if (!only || !was_only_) draw_before_call();
     was_only_ = only;
   }
-  // The same, for a call that tells the host what is done.
-  void draw_before_call() noexcept { drawn_before_call_ = journal_.queue().last_drawn(); }
+  // The same, for a call that tells the host what is done: of what was issued by now.
+  void call_may_tell() noexcept {
+    draw_before_call();
+    issued_before_call_ = flights_.issued();
+  }
+  void call_tells_nothing_yet() noexcept { issued_before_call_ = UINT32_MAX; }
   // The last ticket when the call began that this thread is in. Any thread.
   static uint64_t drawn_before() noexcept { return drawn_before_call_; }
 
@@ -98,12 +102,15 @@ class Events : private Part {
   void number_anew();
 
  private:
+  void draw_before_call() noexcept { drawn_before_call_ = journal_.queue().last_drawn(); }
   void stream_used(format::StreamId stream, uint64_t ticket);
   void stream_used(const format::Action& action, uint64_t ticket);
   void program_waited(const format::Action& action);
   bool known_idle(format::StreamId stream) const;
 
   static constinit inline thread_local uint64_t drawn_before_call_ = 0;
+  // UINT32_MAX: a wait is for all work in flight.
+  static constinit inline thread_local uint32_t issued_before_call_ = UINT32_MAX;
   static constinit inline thread_local bool was_only_ = false;
 
   const Allocations& allocations_;

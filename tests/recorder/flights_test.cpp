@@ -23,6 +23,25 @@ TEST(Flights, LandWhenTheHostLearnsOfTheirStream) {
   EXPECT_TRUE(flights.empty());
 }
 
+// Another thread issues work while a call waits, and its event comes first.
+TEST(Flights, AWaitIsForWhatWasIssuedWhenItsCallBegan) {
+  Flights flights;
+  flights.follow(format::StreamCreate{1, 1, 0});
+  flights.issue(1, {7, 0, 64, false});
+  const uint32_t began = flights.issued();
+  flights.issue(1, {8, 0, 64, false, true, true});
+  EXPECT_EQ(flights.follow(Synchronize{SynchronizeKind::kStream, 1}, began).size(), 1u);
+  EXPECT_EQ(flights.follow(Synchronize{}, began).size(), 0u);
+  flights.issue(1, {9, 0, 64, false});
+  format::Copy copy;
+  copy.stream = 1;
+  copy.asynchronous = false;
+  const auto landed = flights.follow(copy, began);
+  ASSERT_EQ(landed.size(), 1u) << "the copy's own, and not the kernel's";
+  EXPECT_EQ(landed[0].allocation, 9u);
+  EXPECT_EQ(flights.follow(Synchronize{}).size(), 1u);
+}
+
 TEST(Flights, LandThroughEventsAndTheNullStream) {
   Flights flights;
   flights.follow(format::StreamCreate{1, 1, 0});

@@ -1,6 +1,7 @@
 // What the recorder takes for the program's and what for the device's, while kernels that reach the
 // host's memory run on.
 #include <optional>
+#include <thread>
 
 #include "tests/recorder/recorder_fixture.h"
 
@@ -70,6 +71,59 @@ TEST_F(RecorderFlightsTest, CopiesBesideKernelsThatReachHostMemoryKeepTheirSourc
   ASSERT_THAT(copies, SizeIs(2));
   for (const format::Copy& one : copies) EXPECT_NE(one.source.allocation, 0u);
   EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(2));
+}
+
+// The call of one thread frees it while another thread launches: what is there then is of whoever
+// has the memory next.
+TEST_F(RecorderFlightsTest, FreedMemoryIsNotLookedAt) {
+  recorder_->allocated({.kind = format::AllocationKind::kHostPinned,
+                        .address = reinterpret_cast<uint64_t>(host_) | uint64_t{1} << 47,
+                        .host_address = reinterpret_cast<uint64_t>(host_),
+                        .size_bytes = sizeof(host_)});
+  recorder_->host_registered(other_, sizeof(other_), 0);
+  launch(host_);
+  wait();
+  Work work;
+  work.raw = raw_launch(other_);
+  work.stream = handle(10);
+  work.call = "hipModuleLaunchKernel";
+  recorder_->prepare(work);
+  Freeing freeing = recorder_->freeing(reinterpret_cast<uint64_t>(host_));
+  host_[100] = 1;
+  recorder_->commit(std::move(work));
+  host_[200] = 2;
+  launch(other_);
+  wait();
+  recorder_->freed(std::move(freeing), true);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(0));
+}
+
+// While one thread launches, the program writes memory of another one.
+TEST_F(RecorderFlightsTest, WhatOthersWriteDuringALaunchIsNotItsKernels) {
+  std::thread([&] { recorder_->host_registered(host_, sizeof(host_), 0); }).join();
+  recorder_->host_registered(other_, sizeof(other_), 0);
+  std::thread([&] {
+    launch(host_, handle(11));
+    wait(handle(11));
+  }).join();
+  Work work;
+  work.raw = raw_launch(other_);
+  work.stream = handle(10);
+  work.call = "hipModuleLaunchKernel";
+  recorder_->prepare(work);
+  host_[100] = 1;
+  other_[100] = 1;
+  recorder_->commit(std::move(work));
+  wait();
+  std::thread([&] { launch(host_, handle(11)); }).join();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(1));
+  EXPECT_EQ(writes[0].allocation, 1u);
+  EXPECT_LT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[2]);
 }
 
 TEST_F(RecorderFlightsTest, WhatChangedBeforeAWaitIsTheProgramsAndNamed) {
