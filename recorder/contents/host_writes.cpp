@@ -113,9 +113,14 @@ void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint
         flights_.empty() ? std::span<const Flight>() : flights.over(block);
     if (!over.empty()) {
       if (reader == nullptr && named_kernel(over)) continue;
-      if (holds_what_was_saved(allocation, block)) continue;
-      if (const auto now = host_block(allocation, block))
-        check_around_flights(allocation, block, over, *now);
+      const auto saved = allocation.saved_blocks.find(block);
+      if (saved == allocation.saved_blocks.end()) continue;
+      const auto read = blocks.block(block);
+      if (!read) continue;
+      if (!allocation.plain_host && saved->second.hash == XXH3_64bits(read->data(), read->size()))
+        continue;
+      check_around_flights(allocation, block, over,
+                           std::vector<std::byte>(read->begin(), read->end()));
       continue;
     }
     const auto now = blocks.block(block);

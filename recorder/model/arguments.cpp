@@ -30,6 +30,21 @@ StackInUse readable_in_place(ArgumentsAre are) {
 
 }  // namespace
 
+[[gnu::hot]] ArgumentsAre arguments_before(const LaunchShape& shape) noexcept {
+  constexpr uint64_t kMostItems = UINT32_MAX;  // of an axis
+  constexpr uint64_t kMostOfBlock = 1024;
+  constexpr uint64_t kMostLdsBytes = 64 * 1024;
+  uint64_t items = 1;
+  bool fits = shape.dynamic_lds_bytes <= kMostLdsBytes;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    const uint64_t size = shape.block[axis];
+    fits = fits && size - 1 < kMostOfBlock && shape.grid[axis] != 0 &&
+           shape.grid[axis] * size <= kMostItems;
+    items *= size;
+  }
+  return fits && items <= kMostOfBlock ? ArgumentsAre::kReadByHip : ArgumentsAre::kUnknown;
+}
+
 [[gnu::hot]] bool kernarg_from_params(const format::Kernel& kernel, void* const* params,
                                       ArgumentsAre are, std::vector<uint8_t>& kernarg) {
   kernarg.assign(kernel.explicit_size_bytes, 0);

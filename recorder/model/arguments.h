@@ -10,12 +10,16 @@
 
 #include "base/result.h"
 #include "format/trace.h"
+#include "recorder/model/raw_actions.h"
 
 namespace gfxgraph::recorder {
 
-// Whether HIP has read the arguments in a call that has just succeeded: else they may lie where
-// nothing can be read.
+// Whether HIP has read the arguments in a call that has just succeeded, or is about to read them:
+// else they may lie where nothing can be read.
 enum class ArgumentsAre : bool { kUnknown, kReadByHip };
+// Of a call that begins, with a kernel that HIP knows: whether it refuses the shape before it reads
+// them.
+ArgumentsAre arguments_before(const LaunchShape& shape) noexcept;
 
 // From kernelParams: one pointer per explicit argument, in order. Padding and hidden arguments are
 // zero (their size comes from the code object; a launch never passes it).

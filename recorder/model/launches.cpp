@@ -230,7 +230,7 @@ format::Launch Launches::make_launch(RawLaunch raw, format::StreamId stream) {
 }
 
 [[gnu::hot]] LaunchWay Launches::launch_way(KernelEntry& kernel, void* const* params,
-                                            void* const* extra) noexcept {
+                                            void* const* extra, ArgumentsAre are) noexcept {
   LaunchWay way = LaunchWay::kWhole;
   guard_.quick([&] {
     LaunchLane* const lane = journal_.lanes().mine();
@@ -240,8 +240,7 @@ format::Launch Launches::make_launch(RawLaunch raw, format::StreamId stream) {
       return;
     }
     if (!light_.load(std::memory_order_acquire)) return;
-    if (!kernarg_from_call(kernel.kernel, params, extra, ArgumentsAre::kUnknown, lane->kernarg))
-      return;
+    if (!kernarg_from_call(kernel.kernel, params, extra, are, lane->kernarg)) return;
     const std::lock_guard lock(lane->lock);
     if (light_.load(std::memory_order_relaxed) && !stretch_.outside() &&
         words_are_enough(kernel, *lane)) {

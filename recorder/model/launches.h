@@ -12,6 +12,7 @@
 #include "recorder/contents/flights.h"
 #include "recorder/core.h"
 #include "recorder/model/allocations.h"
+#include "recorder/model/arguments.h"
 #include "recorder/model/code.h"
 #include "recorder/model/events.h"
 #include "recorder/model/graph_model.h"
@@ -49,7 +50,8 @@ class Launches : private Part {
   KernelEntry* find_any_kernel(Handle function, const char* call, HeldFindings& held) noexcept;
   // Before the call. Takes no lock that another thread's launches take, and once buffers have grown
   // allocates nothing.
-  LaunchWay launch_way(KernelEntry& kernel, void* const* params, void* const* extra) noexcept;
+  LaunchWay launch_way(KernelEntry& kernel, void* const* params, void* const* extra,
+                       ArgumentsAre are = ArgumentsAre::kUnknown) noexcept;
   // A launch whose way is not kWhole has succeeded. True: so many wait to be written that its
   // thread is to do that.
   bool launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape, void* const* params,

@@ -203,7 +203,8 @@ void run_host_function(void* wrapped);
 // hooks_launch.cpp: a kernel node's or launch's arguments; kernel nullptr when a finding says why
 // not.
 RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** params, void** extra,
-                     const char* call, HeldFindings& held) noexcept;
+                     const char* call, HeldFindings& held,
+                     ArgumentsAre are = ArgumentsAre::kUnknown) noexcept;
 
 // hooks_copy.cpp: 5 for HIP 5.2.3; 0 where the runtime does not tell.
 int runtime_major() noexcept;

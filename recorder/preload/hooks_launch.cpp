@@ -81,7 +81,8 @@ hipError_t launch(int index, Launched&& launched, const LaunchShape& shape, void
   KernelEntry* const kernel = launched.kernel;
   if (kernel == nullptr && launched.found.empty()) return call();  // nobody looks at launches
   if (launched.found.empty()) {
-    const LaunchWay way = recorder().launches().launch_way(*kernel, params, extra);
+    const LaunchWay way =
+        recorder().launches().launch_way(*kernel, params, extra, arguments_before(shape));
     if (way != LaunchWay::kWhole) {
       const hipError_t result = call();
       if (result == hipSuccess) {
@@ -95,7 +96,8 @@ hipError_t launch(int index, Launched&& launched, const LaunchShape& shape, void
   work.stream = stream;
   work.never_captured = never_captured;
   work.findings = std::move(launched.found);
-  RawLaunch raw = raw_launch(kernel, shape, params, extra, work.call, work.findings);
+  RawLaunch raw =
+      raw_launch(kernel, shape, params, extra, work.call, work.findings, arguments_before(shape));
   work.skip = raw.kernel == nullptr;
   if (!work.skip) {
     work.raw = std::move(raw);
@@ -158,13 +160,13 @@ hipError_t launch_items(int index, hipFunction_t function, const std::array<uint
 }  // namespace
 
 RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** params, void** extra,
-                     const char* call, HeldFindings& held) noexcept {
+                     const char* call, HeldFindings& held, ArgumentsAre are) noexcept {
   RawLaunch raw;
   if (kernel == nullptr) return raw;
   raw.shape = shape;
   try {
     const gfxgraph::Result<void> read =
-        kernarg_from_call(kernel->kernel, params, extra, ArgumentsAre::kUnknown, raw.kernarg);
+        kernarg_from_call(kernel->kernel, params, extra, are, raw.kernarg);
     if (!read) {
       held.push_back({gfxgraph::format::FindingKind::kIncomplete, call, read.error().message});
       return raw;

@@ -14,6 +14,25 @@ namespace {
 using format::Argument;
 using format::ArgumentKind;
 
+TEST(Arguments, AreReadInPlaceWhereHipReadsThemToo) {
+  LaunchShape shape;
+  EXPECT_EQ(arguments_before(shape), ArgumentsAre::kReadByHip);
+  shape.block = {32, 32, 1};
+  shape.grid = {1u << 20, 65535, 7};
+  EXPECT_EQ(arguments_before(shape), ArgumentsAre::kReadByHip);
+  const auto refused = [&](auto&& change) {
+    LaunchShape other = shape;
+    change(other);
+    return arguments_before(other) == ArgumentsAre::kUnknown;
+  };
+  EXPECT_TRUE(refused([](LaunchShape& one) { one.block[2] = 2; }));
+  EXPECT_TRUE(refused([](LaunchShape& one) { one.block[1] = 0; }));
+  EXPECT_TRUE(refused([](LaunchShape& one) { one.grid[2] = 0; }));
+  EXPECT_TRUE(refused([](LaunchShape& one) { one.grid[0] = 1u << 27; }));
+  EXPECT_TRUE(refused([](LaunchShape& one) { one.dynamic_lds_bytes = 65537; }));
+  EXPECT_TRUE(refused([](LaunchShape& one) { one.block = {1u << 31, 2, 1}; }));
+}
+
 TEST(Arguments, ParamsArePlacedByLayoutAndPaddingIsZero) {
   uint64_t pointer = kBase;
   int32_t n = -1;
