@@ -108,14 +108,18 @@ bool may_miss_lanes(const Inst& inst) {
          (control >> 18 & 3) == 0;
 }
 
-bool reaches_all_lanes(const Inst& inst, const Wave& wave) {
-  if (inst.op != Op::ds_bpermute_b32 && inst.op != Op::ds_permute_b32) return false;
-  const auto& address = wave.v(inst.src[0]).lane;
-  const uint32_t offset = static_cast<uint32_t>(inst.imm) & 0xffff;
-  uint32_t any = 0;
+bool misses_none_of_all(const Inst& inst) {
+  return inst.op != Op::ds_bpermute_b32 && inst.op != Op::ds_permute_b32;
+}
+
+bool writes_all_of_all(const Inst& inst) {
+  if (!misses_none_of_all(inst)) return false;
+  if (!emulator::is_vector_alu(inst.format) || inst.extra() != VopExtra::kDpp16) return true;
+  const auto control = static_cast<uint32_t>(inst.imm);
+  const bool zero = (control >> 19 & 1) != 0;
   for (unsigned lane = 0; lane < kLaneCount; ++lane)
-    any |= ((address[lane] + offset) >> 2) - wave.first_lane;
-  return any < kLaneCount;
+    if (!zero && row_lane(control >> 8 & 0x1ff, lane) == CrossLane::kNone) return false;
+  return enabled_lanes(control) == ~0u;
 }
 
 CrossLane cross_lane(const Inst& inst, const Wave& wave) {

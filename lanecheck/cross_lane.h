@@ -24,10 +24,11 @@ struct CrossLane {
 // Before the instruction runs. `inst` must be one that permutes_lanes().
 CrossLane cross_lane(const emulator::Inst& inst, const emulator::Wave& wave);
 
-// Of a wave whose lanes are all active: cross_lane() would find each lane written and none missed.
-bool reaches_all_lanes(const emulator::Inst& inst, const emulator::Wave& wave);
-
 // Whether `past` or `inactive` can be set.
 bool may_miss_lanes(const emulator::Inst& inst);
+// In a wave whose lanes are all active, whatever they hold: whether neither can be set, and whether
+// each lane is written.
+bool misses_none_of_all(const emulator::Inst& inst);
+bool writes_all_of_all(const emulator::Inst& inst);
 
 }  // namespace gfxgraph::lanecheck

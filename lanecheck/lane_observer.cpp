@@ -50,6 +50,10 @@ void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
     operands.user |= kAddressDefined;
   operands.hooked = watch.how == AddressFlow::Watch::How::kRun ||
                     (watch.how == AddressFlow::Watch::How::kAlone && rule != ShadowRule::kNone);
+  if (rule == ShadowRule::kCrossLane && emulator::permutes_lanes(inst)) {
+    if (misses_none_of_all(inst)) operands.user |= kMissesNone;
+    if (writes_all_of_all(inst)) operands.user |= kWritesAll;
+  }
   if (!operands.hooked && rule == ShadowRule::kCrossLane && may_miss_lanes(inst)) {
     operands.hooked = true;
     operands.user |= kOnlyMissed;
@@ -304,9 +308,6 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
 void LaneObserver::before_exchange(WaveState& state, const Wave& wave, const Inst& inst) {
   if (!emulator::permutes_lanes(inst)) return;
   const InstOperands& operands = emulator::operands_of(inst);
-  const bool reaches = wave.exec() == ~0u && reaches_all_lanes(inst, wave);
-  if (reaches && (operands.user & kOnlyMissed) != 0) [[likely]]
-    return;
   // The exchanged operand; the others are each lane's own.
   const uint16_t moved =
       inst.src[inst.format == emulator::Format::kDs && inst.op != Op::ds_swizzle_b32 ? 1 : 0];
@@ -319,12 +320,6 @@ void LaneObserver::before_exchange(WaveState& state, const Wave& wave, const Ins
     for (unsigned d = 0; d < source.dwords; ++d) own &= state.defined[(source.code + d) & 511];
   }
   const uint32_t shadow = moved < 512 ? state.defined[moved] : ~0u;
-  // Nobody is missed, and the operand's lanes are alike.
-  if (reaches && shadow + 1 <= 1) [[likely]] {
-    state.exchange_written = ~0u;
-    state.exchange_defined = shadow & own;
-    return;
-  }
   const CrossLane lanes = cross_lane(inst, wave);
   uint32_t defined = 0;
   for (unsigned lane = 0; lane < emulator::kLanes; ++lane) {

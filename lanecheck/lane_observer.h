@@ -58,6 +58,7 @@ struct LaneWaveState {
   std::unordered_map<uint64_t, PartMask> scratch_part_masks;  // by index in `scratch`
   // kCrossLane: set before the instruction, when its sources are what it reads.
   uint32_t exchange_written = 0, exchange_defined = 0;
+  bool exchange_whole = false;  // instead of them: all lanes are written and defined
   // initcheck; null: it does not run. By operand code, where a lane is undefined: it holds what
   // was never written, moved at most. No other instruction made a value of it.
   uint32_t* raw = nullptr;
@@ -128,10 +129,7 @@ class LaneObserver {
     return operands.user >> kRuleShift;
   }
   template <unsigned kRule>
-  GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst) {
-    if constexpr (kRule == static_cast<unsigned>(ShadowRule::kCrossLane))
-      before_exchange(state, wave, inst);
-  }
+  GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst);
   template <unsigned kRule>
   GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
   GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
@@ -201,6 +199,9 @@ class LaneObserver {
  private:
   // kCrossLane: its result needs no shadow, only lanes that it misses are looked for.
   static constexpr uint32_t kOnlyMissed = 1;
+  // While all lanes of the wave are active, none is missed; and each is written.
+  static constexpr uint32_t kMissesNone = 2;
+  static constexpr uint32_t kWritesAll = 4;
   static constexpr uint32_t kAddressDefined = 1;  // SMEM: no address source can be undefined
 
   emulator::MemoryMap& memory_;

@@ -170,7 +170,41 @@ GFXGRAPH_INLINE bool finish_by_lane(LaneWaveState& state, const ShadowRun& run, 
   return true;
 }
 
+// Of a permute in a wave whose lanes are all active: each names a lane of the wave.
+GFXGRAPH_INLINE bool reaches_all_lanes(const emulator::Inst& inst, const emulator::Wave& wave) {
+  if (inst.op != emulator::Op::ds_bpermute_b32 && inst.op != emulator::Op::ds_permute_b32)
+    return false;
+  const auto& address = wave.v(inst.src[0]).lane;
+  const uint32_t offset = static_cast<uint32_t>(inst.imm) & 0xffff;
+  uint32_t any = 0;
+  for (unsigned lane = 0; lane < emulator::kLanes; ++lane)
+    any |= ((address[lane] + offset) >> 2) - wave.first_lane;
+  return any < emulator::kLanes;
+}
+
 }  // namespace shadow
+
+template <unsigned kRule>
+GFXGRAPH_INLINE void LaneObserver::before(WaveState& state, const Wave& wave, const Inst& inst) {
+  if constexpr (kRule == static_cast<unsigned>(ShadowRule::kCrossLane)) {
+    const emulator::InstOperands& operands = emulator::operands_of(inst);
+    const bool named_by_lanes = (operands.user & kMissesNone) == 0;
+    // The usual case of a wave whose lanes are all active.
+    if (wave.exec() == ~0u && (!named_by_lanes || shadow::reaches_all_lanes(inst, wave)))
+        [[likely]] {
+      if ((operands.user & kOnlyMissed) != 0) return;
+      const auto sources = [&] {
+        if (!named_by_lanes) return shadow::sources(state, operands);
+        return state.defined[inst.src[0] & 511] & state.defined[inst.src[1] & 511];
+      };
+      if ((named_by_lanes || (operands.user & kWritesAll) != 0) && sources() == ~0u) [[likely]] {
+        state.exchange_whole = true;
+        return;
+      }
+    }
+    before_exchange(state, wave, inst);
+  }
+}
 
 template <unsigned kRule>
 GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, const Inst& inst) {
@@ -181,8 +215,15 @@ GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, con
     if (!shadow::finish(state, run, wave.exec())) [[unlikely]]
       take_apart(state, wave, run);
   } else {
-    if constexpr (rule == ShadowRule::kCrossLane)
+    if constexpr (rule == ShadowRule::kCrossLane) {
       if ((operands.user & kOnlyMissed) != 0) return;
+      if (state.exchange_whole) [[likely]] {
+        state.exchange_whole = false;
+        if (inst.format == emulator::Format::kDs)
+          return shadow::set_register(state, operands.dest[0].code, ~0u, ~0u, inst.pc);
+        return shadow::set_dests(state, operands, ~0u, ~0u, inst.pc);
+      }
+    }
     shadow::apply<rule>(state, wave, inst, operands);
   }
 }
