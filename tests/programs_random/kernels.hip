@@ -81,6 +81,12 @@ __device__ void store_texel(hipSurfaceObject_t surface, const ImageShape& shape,
 
 extern "C" {
 
+// What side threads launch: HIP 5.2.3 mixes the arguments of one kernel in a graph and beside it.
+__global__ void fill_beside(uint32_t* d, uint32_t n, uint32_t a, uint32_t spin) {
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) d[i] = fill_value(i, delay(a, spin));
+}
+
 __global__ void fill(uint32_t* d, uint32_t n, uint32_t a, uint32_t spin) {
   INDEX;
   if (i < n) d[i] = fill_value(i, delay(a, spin));
@@ -229,6 +235,10 @@ const void* global_symbol(Global global) {
 void launch_fill(uint32_t grid, uint32_t block, hipStream_t stream, uint32_t* d, uint32_t n, uint32_t a,
                  uint32_t spin) {
   fill<<<dim3(grid), dim3(block), 0, stream>>>(d, n, a, spin);
+}
+void launch_fill_beside(uint32_t grid, uint32_t block, hipStream_t stream, uint32_t* d, uint32_t n,
+                        uint32_t a, uint32_t spin) {
+  fill_beside<<<dim3(grid), dim3(block), 0, stream>>>(d, n, a, spin);
 }
 
 }  // namespace random_programs

@@ -9,8 +9,8 @@
 namespace random_programs {
 
 // kernels.hip
-void launch_fill(uint32_t grid, uint32_t block, hipStream_t stream, uint32_t* d, uint32_t n,
-                 uint32_t a, uint32_t spin);
+void launch_fill_beside(uint32_t grid, uint32_t block, hipStream_t stream, uint32_t* d, uint32_t n,
+                        uint32_t a, uint32_t spin);
 
 namespace {
 
@@ -45,7 +45,7 @@ void perform_round(Rng& rng, hipStream_t stream, bool pools) {
   const uint32_t spin = rng.chance(20) ? rng.below(400) : 0;
   RoundMemory first(kWays[rng.below(pools ? 3 : 2)], words * 4, stream);
   RoundMemory second(pools ? rng.below(2) : 0, words * 4, stream);
-  launch_fill((words + 63) / 64, 64, stream, first.words(), words, value, spin);
+  launch_fill_beside((words + 63) / 64, 64, stream, first.words(), words, value, spin);
   SIDE(hipGetLastError());
   SIDE(hipMemcpyAsync(second.words(), first.words(), words * 4, hipMemcpyDefault, stream));
   std::vector<uint32_t> result(words);
