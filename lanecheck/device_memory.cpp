@@ -324,6 +324,14 @@ Result<uint64_t> DeviceMemory::add_own(uint64_t size_bytes, emulator::RegionKind
   return address;
 }
 
+void DeviceMemory::remove_own(uint64_t address) {
+  const auto found = by_address_.find(address);
+  GFXGRAPH_CHECK(found != by_address_.end() && found->second.id == 0);
+  map_.remove_all(address, found->second.mapped);  // the engine has divided it
+  budget_.give_memory(found->second.bytes->size());
+  by_address_.erase(found);
+}
+
 Result<uint64_t> DeviceMemory::choose_address(uint64_t size_bytes) {
   const std::optional<uint64_t> room = checked_align_up(size_bytes, kChosenGapBytes);
   constexpr uint64_t kEnd = 4 * kFirstOwnAddress;

@@ -52,6 +52,8 @@ class DeviceMemory {
   // the address.
   Result<uint64_t> add_own(uint64_t size_bytes, emulator::RegionKind kind, const std::string& name,
                            uint64_t address = 0);
+  // `address`: of add_own(). No recorded buffer may be within.
+  void remove_own(uint64_t address);
   // Adds address space for a heap, with Region::tag `tag`. Its region has one requested byte, so
   // observers check every access. The caller counts touched memory against the budget. The result
   // is borrowed.

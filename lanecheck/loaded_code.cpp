@@ -12,6 +12,12 @@
 namespace gfxgraph::lanecheck {
 namespace {
 
+// What add_own() maps.
+uint64_t in_pages(uint64_t size_bytes) {
+  constexpr uint64_t kMapped = 4096;
+  return (size_bytes + kMapped - 1) / kMapped * kMapped;
+}
+
 // Module globals by code object; index = id - 1.
 using Globals = std::vector<std::vector<const format::AllocationBegin*>>;
 
@@ -94,25 +100,10 @@ void find_fences(std::span<const std::byte> bytes, LoadedCode& loaded) {
   }
 }
 
-Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject& code,
-                            const std::vector<const format::AllocationBegin*>& globals,
-                            Parsed& parsed, DeviceMemory& memory, std::vector<std::string>& notes) {
-  GFXGRAPH_ASSIGN_OR_RETURN(LoadedCode loaded, parse(trace, code, parsed));
+// Loads it into own memory of the check that begins there.
+Result<void> fill(LoadedCode& loaded, uint64_t begin, DeviceMemory& memory) {
   const uint64_t first = loaded.object->segments().front().address;
   const uint64_t size = loaded.object->load_size_bytes();
-  const std::optional<uint64_t> recorded = recorded_load_address(globals, loaded, code.id, notes);
-  const std::string name = fmt::format("code object {}", code.id);
-  Result<uint64_t> placed =
-      memory.add_own(size, emulator::RegionKind::kCode, name, recorded ? *recorded + first : 0);
-  if (!placed && recorded) {
-    // A module that was unloaded before: both cannot be loaded at the same time.
-    notes.push_back(
-        fmt::format("{}: recorded address in use ({}); loaded elsewhere, so stored pointers to its "
-                    "variables are stale",
-                    name, placed.error().message));
-    placed = memory.add_own(size, emulator::RegionKind::kCode, name);
-  }
-  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t begin, std::move(placed));
   loaded.load_address = begin - first;
   loaded.end = begin + size;
   const codeobj::SymbolResolver nobody = [](const std::string&) { return std::nullopt; };
@@ -128,20 +119,52 @@ Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject
         {variable.name, variable.address - first, variable.size_bytes, variable.room_bytes});
   }
   if (!parts.empty()) GFXGRAPH_TRY(memory.divide_own(begin, parts));
+  return {};
+}
+
+Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject& code,
+                            const std::vector<const format::AllocationBegin*>& globals,
+                            Parsed& parsed, DeviceMemory& memory, std::vector<std::string>& notes,
+                            Taken taken) {
+  GFXGRAPH_ASSIGN_OR_RETURN(LoadedCode loaded, parse(trace, code, parsed));
+  const uint64_t first = loaded.object->segments().front().address;
+  const uint64_t size = loaded.object->load_size_bytes();
+  const std::optional<uint64_t> recorded = recorded_load_address(globals, loaded, code.id, notes);
+  const std::string name = fmt::format("code object {}", code.id);
+  Result<uint64_t> placed =
+      memory.add_own(size, emulator::RegionKind::kCode, name, recorded ? *recorded + first : 0);
+  if (!placed && recorded) {
+    // A module that was unloaded before: both cannot be loaded at the same time.
+    if (taken == Taken::kStays)
+      notes.push_back(fmt::format(
+          "{}: recorded address in use ({}); loaded elsewhere, so stored pointers to its "
+          "variables are stale",
+          name, placed.error().message));
+    placed = memory.add_own(size, emulator::RegionKind::kCode, name);
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t begin, std::move(placed));
+  GFXGRAPH_TRY(fill(loaded, begin, memory));
   return loaded;
+}
+
+void unload(LoadedCode& code, DeviceMemory& memory, emulator::Engine& engine) {
+  engine.remove_code(code.load_address);
+  memory.remove_own(code.load_address + code.object->segments().front().address);
+  code.load_address = code.end = 0;
 }
 
 }  // namespace
 
 Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemory& memory,
                                           emulator::Engine& engine, Budget& budget,
-                                          std::vector<std::string>& notes) {
+                                          std::vector<std::string>& notes, Taken taken) {
   std::vector<LoadedCode> result;
   const Globals globals = find_globals(trace);
   Parsed parsed;
   for (const format::CodeObject& code : trace.code_objects()) {
     if (!budget.go_on()) return fail(Status::kOutOfMemory, budget.reason());
-    Result<LoadedCode> loaded = load_one(trace, code, globals[code.id - 1], parsed, memory, notes);
+    Result<LoadedCode> loaded =
+        load_one(trace, code, globals[code.id - 1], parsed, memory, notes, taken);
     if (!loaded) {
       return with_context(std::move(loaded).error(), fmt::format("code object {}", code.id));
     }
@@ -149,6 +172,39 @@ Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemo
     result.push_back(std::move(*loaded));
   }
   return result;
+}
+
+Result<void> move_code(std::vector<LoadedCode>& loaded, const format::AllocationBegin& global,
+                       const std::function<bool(format::CodeObjectId)>& in_use,
+                       DeviceMemory& memory, emulator::Engine& engine) {
+  LoadedCode& code = loaded[global.code_object - 1];
+  const auto symbol = code.symbols->find(global.symbol);
+  const auto refused = [&] {
+    return fail(Status::kUnsupported,
+                fmt::format("variable {}: its recorded address {:#x} is in use", global.symbol,
+                            global.recorded_address));
+  };
+  const uint64_t first = code.object->segments().front().address;
+  const uint64_t size = code.object->load_size_bytes();
+  if (symbol == code.symbols->end() || symbol->second < first ||
+      symbol->second - first > global.recorded_address || in_use(global.code_object))
+    return refused();
+  const uint64_t begin = global.recorded_address - (symbol->second - first);
+  if (!checked_add(begin, in_pages(size))) return refused();
+  for (size_t i = 0; i < loaded.size(); ++i) {
+    LoadedCode& other = loaded[i];
+    if (!other.loaded()) continue;
+    const uint64_t start = other.load_address + other.object->segments().front().address;
+    const bool overlaps =
+        start < begin + in_pages(size) && begin < start + in_pages(other.end - start);
+    if (&other != &code && !overlaps) continue;
+    if (in_use(static_cast<format::CodeObjectId>(i + 1))) return refused();
+    unload(other, memory, engine);
+  }
+  const std::string name = fmt::format("code object {}", global.code_object);
+  if (!memory.add_own(size, emulator::RegionKind::kCode, name, begin)) return refused();
+  GFXGRAPH_TRY(fill(code, begin, memory));
+  return engine.add_code(code.load_address, code.object);
 }
 
 std::optional<uint64_t> LoadedCode::address_of(const std::string& symbol) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,15 +29,31 @@ struct LoadedCode {
   // Offsets of defined symbols from load_address; the names are borrowed from `object`.
   std::shared_ptr<const std::map<std::string_view, uint64_t>> symbols;
 
+  // false: other code took its place since.
+  bool loaded() const noexcept { return end != 0; }
   // Device address of a symbol; empty if the object does not define it.
   std::optional<uint64_t> address_of(const std::string& symbol) const;
+};
+
+// Code whose recorded address is that of other code, which the program had loaded before or after.
+enum class Taken {
+  kStays,  // it stays elsewhere, with a note
+  kMoves,  // move_code() takes it there in its turn
 };
 
 // Index of the result: code object id - 1. Adds notes for objects that could not be placed as
 // recorded. If the budget is exhausted after an error, time or memory was insufficient.
 Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemory& memory,
                                           emulator::Engine& engine, Budget& budget,
-                                          std::vector<std::string>& notes);
+                                          std::vector<std::string>& notes,
+                                          Taken taken = Taken::kStays);
+
+// Loads a code object anew so that the module global has its recorded address, where other code may
+// be: that is unloaded. Fails, possibly after unloading, if a buffer is there, or if `in_use` says
+// that globals of this or the other code (by id) are alive.
+Result<void> move_code(std::vector<LoadedCode>& loaded, const format::AllocationBegin& global,
+                       const std::function<bool(format::CodeObjectId)>& in_use,
+                       DeviceMemory& memory, emulator::Engine& engine);
 
 // The current address of a module global: the recorded one unless its object was placed elsewhere.
 uint64_t global_address(const std::vector<LoadedCode>& loaded,

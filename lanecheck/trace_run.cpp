@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <type_traits>
 #include <variant>
@@ -38,7 +39,8 @@ Result<void> TraceRun::set_up() {
   options.give_code = [this](uint64_t size_bytes) { budget_.give_memory(size_bytes); };
   engine_ = create_engine(memory_.map(), options, observer_);
   observer_.engine = engine_.get();
-  GFXGRAPH_ASSIGN_OR_RETURN(code_, load_code(trace_, memory_, *engine_, budget_, notes_));
+  GFXGRAPH_ASSIGN_OR_RETURN(code_,
+                            load_code(trace_, memory_, *engine_, budget_, notes_, Taken::kMoves));
   GFXGRAPH_ASSIGN_OR_RETURN(frame_, LaunchFrame::create(trace_, memory_));
   return {};
 }
@@ -79,11 +81,20 @@ Result<void> TraceRun::carry_out(const format::AllocationBegin& begin) {
   }
   // Pointers to it that memory holds would lead elsewhere.
   if (global_address(code_, begin) != begin.recorded_address) {
-    return fail(Status::kUnsupported,
-                fmt::format("variable {}: its recorded address {:#x} is in use", begin.symbol,
-                            begin.recorded_address));
+    GFXGRAPH_TRY(move_code(
+        code_, begin, [this](format::CodeObjectId code) { return globals_live(code); }, memory_,
+        *engine_));
   }
+  globals_[begin.code_object].push_back(begin.id);
   return events_.apply(placed);
+}
+
+bool TraceRun::globals_live(format::CodeObjectId code) const {
+  const auto found = globals_.find(code);
+  return found != globals_.end() &&
+         std::ranges::any_of(found->second, [&](format::AllocationId id) {
+           return memory_.address_of(id).has_value();
+         });
 }
 
 Result<void> TraceRun::carry_out(const format::Copy& recorded) {
@@ -145,6 +156,8 @@ Result<void> TraceRun::carry_out(const format::Launch& launch) {
     if (std::optional<std::string> why = images_.refuses(launch))
       return fail(Status::kUnsupported, *std::move(why));
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchCode code, find_launch_code(code_, kernel));
+    if (!code.code->loaded())
+      return fail(Status::kUnsupported, "variables of other code are where its code was loaded");
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchShape shape, launch_shape(launch));
     GFXGRAPH_ASSIGN_OR_RETURN(
         const emulator::Dispatch dispatch,

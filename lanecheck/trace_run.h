@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -66,6 +67,7 @@ class TraceRun {
   Result<void> carry_out(const format::Launch& launch);
   Result<void> carry_out(const format::GraphLaunch& launch);
   Result<void> carry_out(const format::Checkpoint& checkpoint);
+  bool globals_live(format::CodeObjectId code) const;
   void compare(format::AllocationId id, const Result<std::span<const std::byte>>& bytes,
                const format::BlobId& hash, const char* what);
 
@@ -79,6 +81,7 @@ class TraceRun {
   BudgetOnly observer_{budget_};
   std::unique_ptr<emulator::Engine> engine_;
   std::vector<LoadedCode> code_;
+  std::unordered_map<format::CodeObjectId, std::vector<format::AllocationId>> globals_;
   LaunchFrame frame_;
   std::vector<std::byte> room_;                         // for bytes()
   std::unordered_set<format::AllocationId> unwritten_;  // allocations that began without contents

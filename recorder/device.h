@@ -19,6 +19,9 @@ struct DeviceFacts {
   std::string device_name;
   int32_t runtime_version = 0;
   int32_t driver_version = 0;
+  // Calls hand work to the device themselves, instead of to a thread of the runtime
+  // (AMD_DIRECT_DISPATCH).
+  bool direct = true;
 };
 
 enum class StreamState { kIdle, kBusy, kError };

@@ -54,6 +54,12 @@ bool DeferredEffect::was_read_before(const HostEffects::Change& change) const {
   });
 }
 
+bool DeferredEffect::changed_what_was_given() const {
+  return std::ranges::any_of(changes, [&](const HostEffects::Change& change) {
+    return given.contains(change.allocation);
+  });
+}
+
 std::vector<bool> nodes_before(const std::vector<format::GraphNode>& nodes, size_t node) {
   std::vector<bool> before(nodes.size());
   before[node] = true;
@@ -64,11 +70,38 @@ std::vector<bool> nodes_before(const std::vector<format::GraphNode>& nodes, size
   return before;
 }
 
+// The nodes that have ended when the runtime calls the function early: a launch returns after its
+// copies to memory that HIP does not know (malloc, stack), and what these follow.
+std::vector<bool> Deferrals::nodes_done(const std::vector<format::GraphNode>& nodes,
+                                        const std::vector<bool>& before) {
+  std::vector<bool> done(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto* copy = std::get_if<format::Copy>(&nodes[i].action);
+    if (!before[i] || copy == nullptr || !is_plain(copy->destination.allocation)) continue;
+    if (!facts_.direct) {
+      finding(format::FindingKind::kIncomplete, "hipGraphLaunch",
+              "launched again, with AMD_DIRECT_DISPATCH=0, a graph with a host function behind a "
+              "copy to plain host memory: this runtime calls the function before the copy "
+              "(docs/runtime-quirks.md, kHostNodeCalledEarly); record without AMD_DIRECT_DISPATCH");
+      return done;
+    }
+    const std::vector<bool> with = nodes_before(nodes, i);
+    for (size_t node = 0; node <= i; ++node) done[node] = done[node] || with[node];
+  }
+  return done;
+}
+
+bool Deferrals::is_plain(format::AllocationId id) const {
+  const Allocation* const allocation = allocations_.by_id(id);
+  return allocation != nullptr && allocation->plain_host;
+}
+
 // The memory of the nodes that may run concurrently with the function: written by, or given to
 // them.
 std::vector<Flight> Deferrals::nodes_beside(const std::vector<format::GraphNode>& nodes,
                                             size_t function, bool early) {
-  const std::vector<bool> before = nodes_before(nodes, function);
+  std::vector<bool> before = nodes_before(nodes, function);
+  if (early) before = nodes_done(nodes, before);
   std::vector<bool> after(nodes.size());
   after[function] = true;
   std::vector<Flight> found;
@@ -76,11 +109,13 @@ std::vector<Flight> Deferrals::nodes_beside(const std::vector<format::GraphNode>
     found.push_back({.allocation = id, .kernel = true, .named = true});
   };
   if (early) {
-    for (const Flight& flight : flights_.all()) given(flight.allocation);
+    for (const Flight& flight : flights_.all()) {
+      if (!facts_.direct || !is_plain(flight.allocation)) given(flight.allocation);
+    }
   }
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (const uint32_t earlier : nodes[i].dependencies) after[i] = after[i] || after[earlier];
-    if (after[i] || (before[i] && !early)) continue;
+    if (after[i] || before[i]) continue;
     if (const auto* copy = std::get_if<format::Copy>(&nodes[i].action)) {
       found.push_back(flight_of(*copy));
       if (early) given(copy->destination.allocation);
@@ -107,7 +142,7 @@ void Deferrals::defer_effect(uint64_t run, format::Graph& graph, size_t ordinal,
     }
   }
   if (function == graph.nodes.size()) return;
-  runs_.defer_effect(run, graph, ordinal, nodes_beside(graph.nodes, function, early));
+  runs_.defer_effect(run, graph, ordinal, nodes_beside(graph.nodes, function, early), early);
 }
 
 // Drops relocations to memory that was allocated after the function began: in the trace it does not
@@ -226,12 +261,23 @@ void Deferrals::resolve(bool all) {
     source.copy->host_source = *std::move(content);
   }
   for (DeferredEffect& effect : known.effects) {
+    // The program ordered the function behind these copies, so bytes of both are not the copies'.
+    const bool overtook = effect.early && effect.changed_what_was_given();
+    if (overtook) {
+      finding(format::FindingKind::kIncomplete, "host function",
+              "this runtime called it without waiting for the nodes before it "
+              "(docs/runtime-quirks.md, kHostNodeCalledEarly), and it wrote memory that these were "
+              "given: the order of their accesses is unknown; instantiate the graph for each "
+              "launch, or record with a newer HIP");
+    }
     leave_to_copies(effect);
-    const bool mixed = std::ranges::any_of(effect.changes, [&](const HostEffects::Change& change) {
-      return effect.given.contains(change.allocation) || effect.was_read_before(change) ||
-             effect.rewritten.contains({change.allocation, change.offset_bytes / kHostBlockBytes});
-    });
-    if (mixed) {
+    const bool mixed = effect.changed_what_was_given() ||
+                       std::ranges::any_of(effect.changes, [&](const HostEffects::Change& change) {
+                         const uint64_t block = change.offset_bytes / kHostBlockBytes;
+                         return effect.was_read_before(change) ||
+                                effect.rewritten.contains({change.allocation, block});
+                       });
+    if (mixed && !overtook) {
       finding(format::FindingKind::kIncomplete, "host function",
               "it wrote memory concurrently with other work that was given this memory; the order "
               "of their accesses is unknown");

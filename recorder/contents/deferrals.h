@@ -37,6 +37,9 @@ class Deferrals : private Part {
   void resolve(bool all);
 
  private:
+  std::vector<bool> nodes_done(const std::vector<format::GraphNode>& nodes,
+                               const std::vector<bool>& before);
+  bool is_plain(format::AllocationId id) const;
   std::vector<Flight> nodes_beside(const std::vector<format::GraphNode>& nodes, size_t function,
                                    bool early);
   void leave_later_targets(format::Content& content, format::AllocationId first_later);

@@ -51,6 +51,7 @@ struct DeferredEffect {
   format::Graph* graph = nullptr;                // in queue_
   size_t ordinal = 0;                            // among the graph's host function nodes
   bool ended = false;
+  bool early = false;  // called without waiting for its predecessors, which are in `given`
   std::vector<HostEffects::Change> changes = {};
   std::shared_ptr<const WordsThen> words = {};  // see hold_words(); empty: their current targets
   format::HostFunctionId first = 0;             // of its stream's call, or of its graph's launch
@@ -64,6 +65,7 @@ struct DeferredEffect {
   // Ranges that copies read concurrently, and their bytes at the time of the call.
   std::vector<HostEffects::Change> read = {};
   bool was_read_before(const HostEffects::Change& change) const;
+  bool changed_what_was_given() const;
   // Blocks that were recorded as a whole since it was issued.
   std::set<std::pair<format::AllocationId, uint64_t>> rewritten = {};
 };

@@ -379,10 +379,11 @@ KeptBytes HostRuns::told_to_hold(const Allocation& allocation) {
 }
 
 void HostRuns::defer_effect(uint64_t run, format::Graph& graph, size_t ordinal,
-                            const std::vector<Flight>& beside) {
+                            const std::vector<Flight>& beside, bool early) {
   const std::lock_guard lock(mutex_);
   DeferredEffect* const effect = effect_of(run);
   if (effect == nullptr) return;
+  effect->early = early;
   effect->graph = &graph;
   for (const Flight& flight : beside) effect->add(flight);
   effect->ordinal = ordinal;

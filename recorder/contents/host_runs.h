@@ -105,7 +105,7 @@ class HostRuns : private Part {
   // For the `ordinal`-th host function node of a graph. `beside`: the work of other nodes beside
   // it.
   void defer_effect(uint64_t run, format::Graph& graph, size_t ordinal,
-                    const std::vector<Flight>& beside);
+                    const std::vector<Flight>& beside, bool early);
   bool waits_for_effects(const Work& work);
   bool any_deferred_effect();
   // Work that is about to be issued, or was just now.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <map>
@@ -121,6 +122,8 @@ class HipDevice final : public Device {
  public:
   DeviceFacts facts() override {
     auto facts = std::make_shared<DeviceFacts>();
+    if (const char* const direct = std::getenv("AMD_DIRECT_DISPATCH"); direct != nullptr)
+      facts->direct = std::atoi(direct) != 0;  // what HIP takes for true as a number
     waiter_.run([] {});  // started now: later the dynamic linker's lock may be held
     run([facts] {
       hipDeviceProp_t properties{};

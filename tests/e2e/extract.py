@@ -1,6 +1,6 @@
 """gfxgraph extract: parts of traces that replay alone, and one kernel as a HIP program of its own.
 
-extract.py range|launches|kernel|standalone|images|refused BUILD_TREE
+extract.py range|launches|kernel|standalone|images|plugins|refused BUILD_TREE
 """
 
 import json
@@ -147,6 +147,28 @@ def images(build, scratch):
         replays(build, folder / "kernel.gfxg")
 
 
+def plugins(build, scratch):
+    """Code that is loaded where other code was, with variables at the same addresses."""
+    whole, part, again = (scratch / f"{name}.gfxg" for name in ("whole", "part", "again"))
+    run(build.record(whole, build.programs / "plugins", *(build.programs / f"plugin{n}.so" for n in (2, 3))))
+    lines = [json.loads(line) for line in
+             run(build.tool("gfxgraph", "export", whole, "--format", "jsonl"), None).stdout.splitlines()]
+    places = [line["address"] for line in lines if line.get("symbol") == "calls"]
+    require(len(places) == 4 and len(set(places)) < 4, f"no code was loaded where other code was: {places}")
+    for interval, number in (("0:", 8), ("1:2", 1), ("3:5", 2), ("5:", 3)):
+        extract(build, whole, part, "--launches", interval)
+        require(counts(build, part)["launch"] == number, f"{interval}: {counts(build, part)}")
+        replays(build, part)
+        extract(build, part, again, "--launches", "0:")
+        require(ends(build, again) == ends(build, part), f"{interval}: a second extraction differs")
+    extract(build, whole, part, "--kernel", "*work<3>*#1")
+    replays(build, part)
+    said = run(build.tool("gfxgraph", "check", whole)).stdout
+    require("8 launches checked, 0 not" in said and "0 errors" in said, said)
+    said = run(build.tool("gfxgraph", "provenance", whole)).stdout
+    require("0 data, 0 never read, 0 unclear" in said, said)
+
+
 def refused(build, scratch):
     whole, output = scratch / "whole.gfxg", scratch / "part.gfxg"
     run(build.record(whole, build.samples / "decode_step", "--tokens", 2))
@@ -182,4 +204,4 @@ def refused(build, scratch):
 
 if __name__ == "__main__":
     main({"range": range_, "launches": launches, "kernel": kernel, "standalone": standalone, "images": images,
-          "refused": refused})
+          "plugins": plugins, "refused": refused})

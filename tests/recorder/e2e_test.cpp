@@ -191,6 +191,21 @@ TEST_F(RecordTest, CopiesOutOfPinnedMemoryNeedNoHostWrites) {
   EXPECT_EQ(writes, 1u);
 }
 
+// Only HIP 5.2.3 calls it early (docs/runtime-quirks.md).
+TEST_F(RecordTest, AHostNodeThatIsCalledBeforeItsCopyIsNamed) {
+  const ProcessResult result =
+      record(std::string(PROGRAMS) + "/program_bytes host_node_after_pinned_copy");
+  ASSERT_EQ(result.code, 0) << result.out << result.err;
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  const int32_t version = trace->environment().hip_runtime_version;
+  EXPECT_EQ(trace->complete(), version < 50'200'000 || version >= 50'300'000);
+  for (const format::Finding& finding : trace->findings()) {
+    if (finding.kind != format::FindingKind::kIncomplete) continue;
+    EXPECT_THAT(finding.detail, HasSubstr("kHostNodeCalledEarly"));
+  }
+}
+
 TEST_F(RecordTest, ACopyThatTheHostHoldsUpKeepsItsPinnedSource) {
   const ProcessResult result = record(std::string(PROGRAMS) + "/program_bytes pinned_held");
   ASSERT_EQ(result.code, 0) << result.out << result.err;

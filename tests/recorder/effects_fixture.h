@@ -55,11 +55,12 @@ class RecorderEffectsTest : public RecorderHostMemoryTest {
     recorder_->prepare(work);
     recorder_->commit(std::move(work));
   }
-  // The function runs while the launch is being issued.
+  // The function runs while the launch is being issued, after copies_().
   void launch_graph(bool first = true) {
     if (first) recorder_->graphs().graph_instantiated(handle(40), handle(30));
     Work work;
     recorder_->prepare_graph_launch(handle(40), handle(10), work);
+    if (copies_) copies_();
     if (wrapped_) {
       const HostRuns::HostRun run = recorder_->host_runs().host_function_runs(*wrapped_);
       body_();
@@ -70,6 +71,7 @@ class RecorderEffectsTest : public RecorderHostMemoryTest {
 
   std::shared_ptr<HostCall> wrapped_;
   std::function<void()> body_;
+  std::function<void()> copies_;
   alignas(4096) char device_[4096] = {};
 };
 

@@ -306,6 +306,44 @@ static void host_node_source() {
   }
 }
 
+// A host node changes what a copy node before it brought, and a copy node behind it reads that.
+static void change_by_host_node(int* host) {
+  hipStream_t stream = new_stream();
+  int* from = device_buffer(1);
+  int* to = device_buffer(0);
+  GraphNodes nodes;
+  const hipGraphNode_t first = nodes.kernel(set, from, 7, {});
+  const hipGraphNode_t out = nodes.copy(host, from, hipMemcpyDeviceToHost, {first});
+  const hipGraphNode_t change = nodes.host(
+      [](void* brought) {
+        for (int i = 0; i < kCount / 2; ++i) static_cast<int*>(brought)[i] = 100;
+      },
+      host, {out});
+  nodes.copy(to, host, hipMemcpyHostToDevice, {change});
+  hipGraphExec_t executable = nodes.instantiate();
+  for (int round = 1; round <= 3; ++round) {
+    CHECK(hipGraphLaunch(executable, stream));
+    CHECK(hipStreamSynchronize(stream));
+    const std::vector<int> values = read(to);
+    expect(values[0] == host[0] && values[kCount - 1] == 7, "the words behind the host node");
+    std::printf("%d\n", host[0]);
+  }
+}
+
+static void host_node_after_copy() {
+  int* plain = new int[kCount]();
+  change_by_host_node(plain);
+  expect(plain[0] == 100 && plain[kCount - 1] == 7, "the host node's words");
+}
+
+// HIP 5.2.3 calls the host node before the copy, from the second launch on.
+static void host_node_after_pinned_copy() {
+  int* pinned = nullptr;
+  CHECK(hipHostMalloc(&pinned, kBytes, hipHostMallocDefault));
+  std::memset(pinned, 0, kBytes);
+  change_by_host_node(pinned);
+}
+
 // Copies into pinned memory in flight while the host writes beside them, and reads afterwards.
 static void pinned_in_flight() {
   hipStream_t stream = new_stream();
@@ -540,6 +578,9 @@ int main(int argc, char** argv) {
                                                       {"graph_round_trip", graph_round_trip},
                                                       {"graph_host_words", graph_host_words},
                                                       {"host_node_source", host_node_source},
+                                                      {"host_node_after_copy", host_node_after_copy},
+                                                      {"host_node_after_pinned_copy",
+                                                       host_node_after_pinned_copy},
                                                       {"pinned_in_flight", pinned_in_flight},
                                                       {"pinned_steps", pinned_steps},
                                                       {"pinned_held", pinned_held},

@@ -245,6 +245,58 @@ TEST_F(RecorderEffectsTest, AFunctionThatTheRuntimeCallsEarlyIsBesideAllBeforeIt
   }
 }
 
+// A launch returns after a copy to plain memory, so HIP 5.2.3 calls the function behind it in its
+// turn, unless a thread of its own submits the work.
+TEST_F(RecorderEffectsTest, AFunctionBehindACopyToPlainMemoryIsCalledInItsTurn) {
+  for (const bool direct : {true, false}) {
+    SCOPED_TRACE(direct);
+    state_.runtime_version = 50'221'153;
+    state_.direct = direct;
+    std::filesystem::remove(path());
+    SetUp();
+    RawMemset set;
+    set.address = reinterpret_cast<uint64_t>(device_);
+    set.width_elements = 64;
+    node(1, set);
+    copy_node(2, other_, MemorySide::kHost, device_, MemorySide::kDevice, 64, {handle(1)});
+    function_node(3, [&] { std::memset(other_, 100, 64); }, {handle(2)});
+    copies_ = [&] { std::memset(other_, 7, 64); };
+    launch_graph();
+    wait();
+    launch_graph(false);
+    wait();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->complete(), direct);
+    ASSERT_THAT(trace->graphs(), SizeIs(2));
+    if (!direct) continue;
+    for (const format::Graph& graph : trace->graphs()) {
+      EXPECT_THAT(graph.nodes, SizeIs(4)) << "with a copy of what the function wrote";
+    }
+  }
+}
+
+// To pinned memory it copies later, so that who wrote last is not known.
+TEST_F(RecorderEffectsTest, AFunctionThatIsCalledBeforeACopyToPinnedMemoryIsIncomplete) {
+  for (const bool writes : {true, false}) {
+    SCOPED_TRACE(writes);
+    state_.runtime_version = 50'221'153;
+    std::filesystem::remove(path());
+    SetUp();
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    char value = 0;
+    copy_node(1, host_, MemorySide::kHost, device_, MemorySide::kDevice, 64);
+    function_node(2, [&] { host_[5] = writes ? ++value : host_[5]; }, {handle(1)});
+    launch_graph();
+    wait();
+    launch_graph(false);
+    wait();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->complete(), !writes);
+  }
+}
+
 // HIP 5 may not keep it.
 TEST_F(RecorderEffectsTest, AnEdgeThatTheRuntimeMayLoseIsNamed) {
   for (const int32_t version : {50'221'153, 60'443'483}) {

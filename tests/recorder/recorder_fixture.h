@@ -28,6 +28,7 @@ struct FakeState {
   std::vector<void*> nodes;
   void* symbol = nullptr;
   int32_t runtime_version = 60'000'000;
+  bool direct = true;
   std::set<void*> capturing;          // streams that stay so after a capture
   std::function<void()> during_call;  // while the recorder waits for the runtime
   std::function<void()> during_wait;  // while it waits for the device
@@ -63,7 +64,8 @@ class FakeDevice final : public Device {
   explicit FakeDevice(FakeState& state) : state_(state) {}
   DeviceFacts facts() override {
     if (state_.during_call) state_.during_call();
-    return {"gfx1030:xnack-", "fake", state_.runtime_version, state_.runtime_version};
+    return {"gfx1030:xnack-", "fake", state_.runtime_version, state_.runtime_version,
+            state_.direct};
   }
   bool read(void* destination, uint64_t address, size_t size_bytes) override {
     if (state_.during_call) state_.during_call();
