@@ -52,11 +52,11 @@ class StreamTimer {
   hip::Event end_ = nullptr;
 };
 
-Result<VerifyReport> run_and_verify(Step& step) {
+Result<VerifyReport> run_and_verify(Step& step, const RangeEnd* end) {
   GFXGRAPH_TRY(step.restore());
   GFXGRAPH_TRY(step.run());
   GFXGRAPH_TRY(step.wait());
-  return step.verify();
+  return verify_step(step, end);
 }
 
 Result<void> time_one(Step& step, StreamTimer& timer, BenchVariant& variant) {
@@ -182,7 +182,7 @@ Result<BenchFacts> bench(std::shared_ptr<Session> session, std::shared_ptr<const
       continue;
     }
     variant.load = (*step)->load_times();
-    GFXGRAPH_ASSIGN_OR_RETURN(variant.first, run_and_verify(**step));
+    GFXGRAPH_ASSIGN_OR_RETURN(variant.first, run_and_verify(**step, request.range_end));
     const Instance& instance = (*step)->instance();
     facts.device = instance.device();
     facts.runtime_path = instance.library().path();
@@ -202,7 +202,8 @@ Result<BenchFacts> bench(std::shared_ptr<Session> session, std::shared_ptr<const
   at("comparing the last run");
   for (size_t place = 0; place < steps.size(); ++place) {
     if (steps[place] && facts.variants[place].identical()) {
-      GFXGRAPH_ASSIGN_OR_RETURN(facts.variants[place].last, run_and_verify(*steps[place]));
+      GFXGRAPH_ASSIGN_OR_RETURN(facts.variants[place].last,
+                                run_and_verify(*steps[place], request.range_end));
     }
   }
   return facts;
@@ -254,7 +255,8 @@ std::string bench_json(const BenchFacts& facts) {
       entry["buffers"] = {{"total", report.buffers.size()},
                           {"identical", report.identical},
                           {"different", report.different},
-                          {"uncompared", report.uncompared}};
+                          {"uncompared", report.uncompared},
+                          {"compared_with_replay", report.by_replay}};
       entry["copies_to_host"] = {{"total", report.copies.size()},
                                  {"identical", report.copies_identical},
                                  {"different", report.copies_different},

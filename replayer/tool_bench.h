@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "replayer/step.h"
+#include "replayer/tool_range_end.h"
 
 namespace gfxgraph::replayer {
 
@@ -17,6 +18,7 @@ struct BenchRequest {
   std::vector<Mode> modes;  // none is kAuto
   StepOptions step;         // but for its mode
   Progress progress;
+  const RangeEnd* range_end = nullptr;  // what the trace does not hold; lives as long
 };
 
 // One mode. Times in microseconds, one of each per round, in the order of the rounds.

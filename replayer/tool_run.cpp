@@ -10,8 +10,8 @@
 namespace gfxgraph::replayer {
 namespace {
 
-Result<void> verify_run(Step& replay, size_t run, ReplayFacts& facts) {
-  GFXGRAPH_ASSIGN_OR_RETURN(facts.report, replay.verify());
+Result<void> verify_run(const RunRequest& request, Step& replay, size_t run, ReplayFacts& facts) {
+  GFXGRAPH_ASSIGN_OR_RETURN(facts.report, verify_step(replay, request.range_end));
   facts.reported_run = run;
   ++facts.verified_runs;
   return {};
@@ -58,7 +58,7 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
   facts.first_run_us = microseconds_since(start);
   if (request.verification != Verification::kNone) {
     at("comparing the first run");
-    GFXGRAPH_TRY(verify_run(replay, 1, facts));
+    GFXGRAPH_TRY(verify_run(request, replay, 1, facts));
     if (request.progress.found && facts.report->identical_throughout()) {
       request.progress.found(fmt::format("mode {}: the first run took {:.1f} us and is identical",
                                          mode_name(replay.mode()), facts.first_run_us));
@@ -81,7 +81,7 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
     const bool last = i + 1 == request.repetitions || facts.interrupted;
     if (request.verification == Verification::kEveryRun ||
         (last && request.verification == Verification::kFirstAndLast)) {
-      GFXGRAPH_TRY(verify_run(replay, i + 2, facts));
+      GFXGRAPH_TRY(verify_run(request, replay, i + 2, facts));
     }
   }
   facts.measurement = Measurement{summarise(std::move(submit)), summarise(std::move(end_to_end))};

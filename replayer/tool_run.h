@@ -7,6 +7,7 @@
 #include "base/exit_code.h"
 #include "base/result.h"
 #include "replayer/step.h"
+#include "replayer/tool_range_end.h"
 #include "replayer/tool_report.h"
 
 namespace gfxgraph::replayer {
@@ -20,6 +21,7 @@ struct RunRequest {
   Verification verification = Verification::kFirstAndLast;
   bool bisect = false;  // where memory differs, search the operation
   Progress progress = {};
+  const RangeEnd* range_end = nullptr;  // what the trace does not hold; lives as long
 };
 
 // Each run starts from the initial state. Ends after the first run that was compared and differs.
