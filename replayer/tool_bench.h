@@ -48,7 +48,9 @@ struct BenchFacts {
   int runtime_version = 0;
   uint64_t launches = 0;
   uint64_t operations = 0;
-  size_t rounds = 0;
+  size_t rounds = 0;        // that were made
+  size_t rounds_asked = 0;  // more, if Ctrl-C ended them
+  bool interrupted() const { return rounds < rounds_asked; }
   std::vector<BenchVariant> variants;  // in the order in which even rounds begin with them
 };
 
@@ -70,7 +72,7 @@ std::string bench_text(const BenchFacts& facts);
 // "gfxgraph-bench/1"
 std::string bench_json(const BenchFacts& facts);
 // An exit code: kExitFailed where a variant differs, kExitDataLost where one was not compared
-// throughout, kExitOk.
+// throughout, kExitInterrupted where not all rounds were made, kExitOk.
 int bench_exit_code(const BenchFacts& facts);
 
 }  // namespace gfxgraph::replayer

@@ -263,6 +263,10 @@ bool may_print_times(const ReplayFacts& facts) {
   return facts.report.has_value() && facts.report->identical_throughout() && facts.runs != 0;
 }
 
+std::string interruption_text(const ReplayFacts& facts) {
+  return fmt::format("interrupted after {} of {}", facts.runs, counted(facts.runs_asked, "run"));
+}
+
 std::string iterations_text(const ReplayFacts& facts) {
   std::string text = format_printable("iterations: {}", facts.iterations);
   if (facts.replay->mode() == Mode::kGraph) {
@@ -362,6 +366,7 @@ std::string text_report(const ReplayFacts& facts) {
     text += format_printable("  and {} more\n", listed - kListedDifferences);
   text += divergence_text(facts);
   text += schedule_text(facts);
+  if (facts.interrupted) text += interruption_text(facts) + "\n";
   if (!may_print_times(facts))
     return text + "timings suppressed: not everything was compared and identical\n";
   text +=
@@ -396,6 +401,7 @@ std::string json_report(const ReplayFacts& facts) {
                        {"operations", program.operations().size()},
                        {"buffers_without_content", unknown_contents(program).buffers},
                        {"runs", facts.runs},
+                       {"runs_asked", facts.runs_asked},
                        {"iterations", facts.iterations}};
   if (facts.memory) {
     json["memory"] = {{"device_bytes", facts.memory->device},

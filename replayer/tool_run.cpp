@@ -1,11 +1,12 @@
 #include "replayer/tool_run.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <chrono>
 #include <utility>
 #include <vector>
+
+#include "base/amount.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -16,31 +17,6 @@ Result<void> verify_run(const RunRequest& request, Step& replay, size_t run, Rep
   ++facts.verified_runs;
   return {};
 }
-
-// While it lives, the first SIGINT only ends the loop of runs, and the second one the process.
-class InterruptWatch {
- public:
-  InterruptWatch() {
-    interrupted_ = 0;
-    struct sigaction action{};
-    action.sa_handler = [](int) { interrupted_ = 1; };
-    action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
-    struct sigaction before{};
-    const bool ignored = ::sigaction(SIGINT, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
-    set_ = !ignored && ::sigaction(SIGINT, &action, &before_) == 0;
-  }
-  ~InterruptWatch() {
-    if (set_) (void)::sigaction(SIGINT, &before_, nullptr);
-  }
-  InterruptWatch(const InterruptWatch&) = delete;
-  InterruptWatch& operator=(const InterruptWatch&) = delete;
-  bool interrupted() const { return interrupted_ != 0; }
-
- private:
-  static inline volatile sig_atomic_t interrupted_ = 0;
-  bool set_ = false;
-  struct sigaction before_{};
-};
 
 bool differs(const ReplayFacts& facts) { return facts.report && facts.report->differs(); }
 
@@ -67,6 +43,7 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
 
   std::vector<double> submit;
   std::vector<double> end_to_end;
+  facts.runs_asked = request.repetitions;
   const InterruptWatch watch;
   for (size_t i = 0; i < request.repetitions && !differs(facts) && !facts.interrupted; ++i) {
     if (request.progress.count) request.progress.count("run", i, request.repetitions);
@@ -92,8 +69,7 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
 }
 
 Verdict verdict_of(const ReplayFacts& facts) {
-  if (!facts.report && facts.interrupted)
-    return {kExitInterrupted, fmt::format("interrupted after {} runs", facts.runs)};
+  if (!facts.report && facts.interrupted) return {kExitInterrupted, interruption_text(facts)};
   if (!facts.report) return {};
   const VerifyReport& report = *facts.report;
   if (report.differs()) {
@@ -105,7 +81,7 @@ Verdict verdict_of(const ReplayFacts& facts) {
                         own ? ", by the program's own nondeterminism: not comparable" : "")};
   }
   if (report.identical_throughout() && facts.interrupted)
-    return {kExitInterrupted, fmt::format("interrupted after {} runs", facts.runs)};
+    return {kExitInterrupted, interruption_text(facts)};
   if (report.identical_throughout()) return {};
   if (report.not_compared() == 0)
     return {kExitDataLost, "nothing to compare: the trace holds no state of any buffer or copy"};

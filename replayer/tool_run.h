@@ -7,6 +7,7 @@
 #include "base/exit_code.h"
 #include "base/result.h"
 #include "replayer/step.h"
+#include "replayer/tool_interrupt.h"
 #include "replayer/tool_range_end.h"
 #include "replayer/tool_report.h"
 
@@ -26,9 +27,6 @@ struct RunRequest {
 
 // Each run starts from the initial state. Ends after the first run that was compared and differs.
 Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts);
-
-// Of a replay that Ctrl-C ended before all runs were made; those that were are reported.
-inline constexpr int kExitInterrupted = 130;
 
 struct Verdict {
   int code = kExitOk;
