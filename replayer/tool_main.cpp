@@ -83,12 +83,7 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
                                                        : format::PointerUse::kProven;
   Result<std::shared_ptr<const format::Trace>> trace =
       format::Trace::open(arguments.trace, options);
-  if (!trace) {
-    Error error = trace.error();
-    if (error.status == Status::kTruncated)
-      error.message += "; --allow-torn replays the intact part";
-    return tl::unexpected<Error>(std::move(error));
-  }
+  if (!trace) return tl::unexpected<Error>(std::move(trace).error());
   if (arguments.pointers == "proven" && !(*trace)->provenance().made)
     return fail(Status::kInvalidArgument, arguments.trace + kNothingProven);
   if (!(*trace)->sealed())
