@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/console.h"
+#include "base/help_text.h"
 
 namespace gfxgraph {
 
@@ -28,6 +29,7 @@ void add_common_options(App& app, const std::string& quiet, const std::string& v
       ->capture_default_str();
   app.set_version_flag("--version", std::string(options.program) + " " + version,
                        "print the version of gfxgraph");
+  show_defaults(app);
 }
 
 }  // namespace gfxgraph

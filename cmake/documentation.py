@@ -6,6 +6,7 @@ on a line that it does not understand.
 """
 
 import gzip
+import os
 import re
 import subprocess
 import sys
@@ -18,7 +19,8 @@ ENTRY = re.compile(r"  (-{1,2}\S+|[A-Z][A-Z0-9.]*)(.*)")
 
 
 def help_of(*command):
-    return subprocess.run([*map(str, command), "--help"], check=True, capture_output=True, text=True).stdout
+    wide = {**os.environ, "COLUMNS": "100"}  # whatever the terminal of the build is
+    return subprocess.run([*map(str, command), "--help"], check=True, capture_output=True, text=True, env=wide).stdout
 
 
 class Page:
@@ -69,6 +71,7 @@ def value_text(words):
     value = re.sub(r" (Needs|Excludes): .*", "", value)
     value = re.sub(r" REQUIRED|:SIZE.*|:NONNEGATIVE|:(INT|FLOAT) in \[.*?\]", "", value)
     value = re.sub(r"TEXT:\{(.*)\}", lambda match: match.group(1).replace(",", "|"), value).replace(",", "|")
+    value = re.sub(r"=(\S+)$", r" (default \1)", value.strip())
     return ", ".join(names.split(",")), value.strip()
 
 

@@ -264,7 +264,7 @@ Result<void> Loader::add(const RecordView& record) {
 
 Error damaged(Error error, uint64_t before) {
   error.message += fmt::format(
-      "; {} before it: `gfxgraph recover` copies them to a new trace, allow_torn reads them",
+      "; {} before it: `gfxgraph recover` copies them to a new trace, --allow-torn reads them",
       counted(before, "whole record"));
   return error;
 }

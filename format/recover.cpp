@@ -75,7 +75,7 @@ Result<bool> copy_records(std::span<const std::byte> file, const LoadedTrace& tr
 }
 
 Finding loss(const LoadedTrace& trace, uint64_t lost_bytes) {
-  return {FindingKind::kIncomplete, "gfxgraph recover", 1,
+  return {FindingKind::kIncomplete, kRecoverCall, 1,
           fmt::format("the recording is truncated ({}): {} bytes after record {} and everything "
                       "not yet written are lost",
                       trace.torn_reason, lost_bytes, trace.whole_records)};
@@ -168,7 +168,7 @@ Result<RecoverReport> close_file(const std::filesystem::path& partial,
   report.kept_bytes = whole.bytes;
   report.kept_records = whole.count;
   report.findings.push_back(
-      {FindingKind::kIncomplete, "gfxgraph-record", 1,
+      {FindingKind::kIncomplete, kCloseCall, 1,
        fmt::format("{}; the trace ends at record {} and lacks everything not yet written",
                    closing.reason, whole.count)});
   const uint64_t graphs = trace.graphs.size();

@@ -21,6 +21,15 @@ struct RecoverReport {
   std::vector<Finding> findings;
 };
 
+// Whether the finding says that the recording was cut off: recover() or close_recording() added it,
+// and its detail tells the cause. All others name what the recorder could not record.
+inline constexpr const char* kRecoverCall = "gfxgraph recover";
+inline constexpr const char* kCloseCall = "gfxgraph-record";
+inline bool is_cut(const Finding& finding) {
+  return finding.kind == FindingKind::kIncomplete &&
+         (finding.call == kRecoverCall || finding.call == kCloseCall);
+}
+
 // Copies every intact record of `in` to `out` and seals it. If anything was lost, the output has a
 // kIncomplete finding with call "gfxgraph recover" that describes the loss. Errors: `in` has no
 // valid head or a newer version; `in` and `out` are the same file; a recording still writes `in`;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "format/recover.h"
 #include "format/site_name.h"
 #include "format/stream_devices.h"
 
@@ -446,19 +447,30 @@ Result<void> Program::check_complete(bool allow_torn) const {
                             trace_->torn_reason()));
   }
   if (trace_->complete()) return {};
+  std::string cut;  // why the recording ends early, which is no call of the program
   std::string calls;
   size_t count = 0;
   for (const format::Finding& finding : trace_->findings()) {
     if (finding.kind != format::FindingKind::kIncomplete) continue;
+    if (format::is_cut(finding)) {
+      cut += (cut.empty() ? "" : "; ") + finding.detail;
+      continue;
+    }
     if (++count > kNamed) continue;
     calls += fmt::format("{}{} x{}{}", count == 1 ? "" : ", ", finding.call, finding.count,
                          finding.detail.empty() ? "" : " (" + finding.detail + ")");
   }
   if (count > kNamed) calls += fmt::format(" and {} more", count - kNamed);
+  if (!calls.empty()) {
+    calls = fmt::format(
+        "the recording missed calls that may have changed device state: {}; "
+        "--allow-incomplete replays it without them",
+        calls);
+  }
+  if (cut.empty()) return fail(Status::kIncomplete, calls);
   return fail(Status::kIncomplete,
-              fmt::format("the recording missed calls that may have changed device state: {}; "
-                          "--allow-incomplete replays it without them",
-                          calls));
+              fmt::format("the recording was cut off: {}; {}", cut,
+                          calls.empty() ? "--allow-incomplete replays what it holds" : calls));
 }
 
 std::string Program::describe(uint32_t index) const {

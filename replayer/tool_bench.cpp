@@ -10,6 +10,7 @@
 #include "base/amount.h"
 #include "base/exit_code.h"
 #include "base/print.h"
+#include "replayer/tool_interrupt.h"
 #include "replayer/tool_report.h"
 
 namespace gfxgraph::replayer {
@@ -52,11 +53,11 @@ class StreamTimer {
   hip::Event end_ = nullptr;
 };
 
-Result<VerifyReport> run_and_verify(Step& step) {
+Result<VerifyReport> run_and_verify(Step& step, const RangeEnd* end) {
   GFXGRAPH_TRY(step.restore());
   GFXGRAPH_TRY(step.run());
   GFXGRAPH_TRY(step.wait());
-  return step.verify();
+  return verify_step(step, end);
 }
 
 Result<void> time_one(Step& step, StreamTimer& timer, BenchVariant& variant) {
@@ -165,7 +166,7 @@ Result<BenchFacts> bench(std::shared_ptr<Session> session, std::shared_ptr<const
   BenchFacts facts;
   facts.launches = program->launch_count();
   facts.operations = program->operations().size();
-  facts.rounds = request.rounds;
+  facts.rounds_asked = request.rounds;
   std::vector<std::unique_ptr<Step>> steps;
   for (const Mode mode : request.modes) {
     at(fmt::format("preparing mode {}", mode_name(mode)));
@@ -182,7 +183,7 @@ Result<BenchFacts> bench(std::shared_ptr<Session> session, std::shared_ptr<const
       continue;
     }
     variant.load = (*step)->load_times();
-    GFXGRAPH_ASSIGN_OR_RETURN(variant.first, run_and_verify(**step));
+    GFXGRAPH_ASSIGN_OR_RETURN(variant.first, run_and_verify(**step, request.range_end));
     const Instance& instance = (*step)->instance();
     facts.device = instance.device();
     facts.runtime_path = instance.library().path();
@@ -190,7 +191,8 @@ Result<BenchFacts> bench(std::shared_ptr<Session> session, std::shared_ptr<const
     steps.push_back(*std::move(step));
   }
   std::optional<StreamTimer> timer;
-  for (size_t round = 0; round < request.rounds; ++round) {
+  const InterruptWatch watch;
+  for (size_t round = 0; round < request.rounds && !watch.interrupted(); ++round) {
     if (request.progress.count) request.progress.count("round", round, request.rounds);
     for (const size_t place : bench_order(steps.size(), round)) {
       BenchVariant& variant = facts.variants[place];
@@ -198,11 +200,13 @@ Result<BenchFacts> bench(std::shared_ptr<Session> session, std::shared_ptr<const
       if (!timer) timer.emplace(steps[place]->instance().library());
       GFXGRAPH_TRY(time_one(*steps[place], *timer, variant));
     }
+    ++facts.rounds;
   }
   at("comparing the last run");
   for (size_t place = 0; place < steps.size(); ++place) {
     if (steps[place] && facts.variants[place].identical()) {
-      GFXGRAPH_ASSIGN_OR_RETURN(facts.variants[place].last, run_and_verify(*steps[place]));
+      GFXGRAPH_ASSIGN_OR_RETURN(facts.variants[place].last,
+                                run_and_verify(*steps[place], request.range_end));
     }
   }
   return facts;
@@ -215,6 +219,10 @@ std::string bench_text(const BenchFacts& facts) {
       facts.trace_path, facts.range.empty() ? "" : " range " + facts.range,
       counted(facts.launches, "launch"), counted(facts.operations, "operation"),
       counted(facts.rounds, "round"));
+  if (facts.interrupted()) {
+    text += fmt::format("interrupted after {} of {}\n", facts.rounds,
+                        counted(facts.rounds_asked, "round"));
+  }
   text += fmt::format("times in us: median [p10, p90]; submit and end to end on the host{}\n",
                       facts.emulated ? "; the device is emulated, these are no GPU times" : "");
   text += fmt::format("{:<8} {:<12} {:<28} {:<28} {:<28} {}\n", "mode", "outputs", "submit",
@@ -254,7 +262,8 @@ std::string bench_json(const BenchFacts& facts) {
       entry["buffers"] = {{"total", report.buffers.size()},
                           {"identical", report.identical},
                           {"different", report.different},
-                          {"uncompared", report.uncompared}};
+                          {"uncompared", report.uncompared},
+                          {"compared_with_replay", report.by_replay}};
       entry["copies_to_host"] = {{"total", report.copies.size()},
                                  {"identical", report.copies_identical},
                                  {"different", report.copies_different},
@@ -287,13 +296,14 @@ std::string bench_json(const BenchFacts& facts) {
       {"launches", facts.launches},
       {"operations", facts.operations},
       {"rounds", facts.rounds},
+      {"rounds_asked", facts.rounds_asked},
       {"variants", std::move(variants)},
       {"graph_break_even", std::move(break_even)}};
   return json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 int bench_exit_code(const BenchFacts& facts) {
-  int code = kExitOk;
+  int code = facts.interrupted() ? kExitInterrupted : kExitOk;
   for (const BenchVariant& variant : facts.variants) {
     const std::string what = outcome(variant);
     if (what == "different") return kExitFailed;

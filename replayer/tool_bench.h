@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "replayer/step.h"
+#include "replayer/tool_range_end.h"
 
 namespace gfxgraph::replayer {
 
@@ -17,6 +18,7 @@ struct BenchRequest {
   std::vector<Mode> modes;  // none is kAuto
   StepOptions step;         // but for its mode
   Progress progress;
+  const RangeEnd* range_end = nullptr;  // what the trace does not hold; lives as long
 };
 
 // One mode. Times in microseconds, one of each per round, in the order of the rounds.
@@ -46,7 +48,9 @@ struct BenchFacts {
   int runtime_version = 0;
   uint64_t launches = 0;
   uint64_t operations = 0;
-  size_t rounds = 0;
+  size_t rounds = 0;        // that were made
+  size_t rounds_asked = 0;  // more, if Ctrl-C ended them
+  bool interrupted() const { return rounds < rounds_asked; }
   std::vector<BenchVariant> variants;  // in the order in which even rounds begin with them
 };
 
@@ -68,7 +72,7 @@ std::string bench_text(const BenchFacts& facts);
 // "gfxgraph-bench/1"
 std::string bench_json(const BenchFacts& facts);
 // An exit code: kExitFailed where a variant differs, kExitDataLost where one was not compared
-// throughout, kExitOk.
+// throughout, kExitInterrupted where not all rounds were made, kExitOk.
 int bench_exit_code(const BenchFacts& facts);
 
 }  // namespace gfxgraph::replayer

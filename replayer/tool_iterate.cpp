@@ -236,9 +236,8 @@ std::string list_text(const Range& range) {
   const auto transfers = [&](const char* title, const std::vector<Transfer>& all) {
     text += format_printable("{}: {}\n", title, all.size());
     for (const Transfer& transfer : all) {
-      text +=
-          format_printable("  {}: {} bytes, {}\n", transfer.name, transfer.size_bytes,
-                           transfer.kind == TransferKind::kCopy ? "a copy" : "written by the host");
+      text += format_printable("  {}: {} bytes, {}\n", transfer.name, transfer.size_bytes,
+                               transfer.kind == TransferKind::kCopy ? "copy" : "host write");
     }
   };
   transfers("inputs", range.inputs);

@@ -31,6 +31,7 @@
 #include "replayer/tool_iterate.h"
 #include "replayer/tool_options.h"
 #include "replayer/tool_prove.h"
+#include "replayer/tool_range_end.h"
 #include "replayer/tool_report.h"
 #include "replayer/tool_run.h"
 #include "replayer/tool_schedule.h"
@@ -82,12 +83,7 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
                                                        : format::PointerUse::kProven;
   Result<std::shared_ptr<const format::Trace>> trace =
       format::Trace::open(arguments.trace, options);
-  if (!trace) {
-    Error error = trace.error();
-    if (error.status == Status::kTruncated)
-      error.message += "; --allow-torn replays the intact part";
-    return tl::unexpected<Error>(std::move(error));
-  }
+  if (!trace) return tl::unexpected<Error>(std::move(trace).error());
   if (arguments.pointers == "proven" && !(*trace)->provenance().made)
     return fail(Status::kInvalidArgument, arguments.trace + kNothingProven);
   if (!(*trace)->sealed())
@@ -278,11 +274,27 @@ Result<Fingerprints> probe(const Arguments& arguments, bool emulated, const Sele
   return runs;
 }
 
+// None, with a message, where the whole trace cannot tell it: the buffers are then not compared.
+std::optional<RangeEnd> find_range_end(const Arguments& arguments,
+                                       const std::shared_ptr<Session>& session,
+                                       const Selected& selected, const LoadOptions& options) {
+  Result<RangeEnd> found =
+      RangeEnd::find(session, selected.whole, *selected.range->program, options);
+  if (found) return *std::move(found);
+  console::message(fmt::format(
+      "the trace does not hold memory at the end of this range, and a replay of the whole trace "
+      "does not tell it: {}; \"gfxgraph extract {} --range {} -o NEW.gfxg\" makes a trace of the "
+      "range that holds it",
+      found.error().message, arguments.trace, arguments.range));
+  return std::nullopt;
+}
+
 Result<int> bench_trace(const Arguments& arguments, std::shared_ptr<Session> session,
-                        std::shared_ptr<const Program> program, const LoadOptions& options,
-                        bool emulated, ProgressLine& progress) {
+                        std::shared_ptr<const Program> program, const RangeEnd* range_end,
+                        const LoadOptions& options, bool emulated, ProgressLine& progress) {
   BenchRequest request;
   request.rounds = arguments.repeat;
+  request.range_end = range_end;
   request.step = options;
   request.step.progress = {};
   request.progress = options.progress;
@@ -352,9 +364,18 @@ Result<int> replay_trace(const Arguments& arguments) {
                             load_hip(arguments, facts.emulated, *selected.whole));
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
                             Session::load(selected.whole, std::move(library), options));
+  std::optional<RangeEnd> range_end;
+  if (!arguments.no_verify && RangeEnd::is_needed(*selected.whole, *program)) {
+    watchdog.enter("replaying the whole trace for the end of the range");
+    progress.at("replaying the whole trace for the end of the range");
+    range_end = find_range_end(arguments, session, selected, options);
+    progress.clear();
+  }
+  const RangeEnd* const end = range_end ? &*range_end : nullptr;
   if (arguments.bench) {
     watchdog.enter("measuring");
-    return bench_trace(arguments, std::move(session), program, options, facts.emulated, progress);
+    return bench_trace(arguments, std::move(session), program, end, options, facts.emulated,
+                       progress);
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Step> replay,
                             Step::prepare(std::move(session), program, options));
@@ -367,7 +388,7 @@ Result<int> replay_trace(const Arguments& arguments) {
                   version_text(instance.library().runtime_version()), instance.library().path()));
   watchdog.enter("replaying and comparing");
   GFXGRAPH_TRY(
-      execute({arguments.repeat, verification(arguments), arguments.bisect, options.progress},
+      execute({arguments.repeat, verification(arguments), arguments.bisect, options.progress, end},
               *replay, facts));
 
   watchdog.enter("comparing schedules");

@@ -8,7 +8,9 @@
 #include "base/common_options.h"
 #include "base/console.h"
 #include "base/exit_code.h"
+#include "base/help_text.h"
 #include "base/option_error.h"
+#include "base/print.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -153,15 +155,19 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
                      "report")
           ->type_name("[FILE]")
           ->expected(0, 1);
+  app.formatter(std::make_shared<HelpFormatter<CLI::Formatter, CLI::Option>>());
   add_common_options(app, "no messages and no text report; errors only", GFXGRAPH_VERSION_TEXT);
   app.footer(
       "Exit codes: 0 identical (or --no-verify), 1 failed or different, 2 usage, 3 damaged or "
-      "incomplete trace,\nor not everything could be compared, or the program's results vary from "
-      "run to run.");
+      "incomplete trace, or not everything could be compared, or the program's results vary from "
+      "run to run, 130 Ctrl-C ended the runs.");
   try {
     app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    write_text(stdout, help_text(app));
+    return kExitOk;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --help
+    if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --version
     return console::usage_error(option_error(app, error), "see gfxgraph-replay --help");
   }
   if (arguments.bisect && arguments.memory == "packed") {

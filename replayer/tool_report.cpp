@@ -20,6 +20,8 @@ std::string difference_text(const BufferResult& buffer) {
                                             buffer.size_bytes, buffer.recorded_address);
   if (buffer.comparison == Comparison::kUncompared)
     return format_printable("{}: not compared, {}", head, buffer.reason);
+  if (buffer.behind_range)
+    return format_printable("{}: differs from the whole trace at the end of the range", head);
   if (buffer.by_hash) return format_printable("{}: differs (only its hash was recorded)", head);
   return format_printable(
       "{}: {} bytes differ, the first at offset {}: expected {:#04x}, got {:#04x}", head,
@@ -192,9 +194,13 @@ void add_verification(ordered_json& json, const ReplayFacts& facts) {
   if (!facts.report) return;
   const VerifyReport& report = *facts.report;
   json["verified_runs"] = facts.verified_runs;
-  json["buffers"] = {{"total", report.buffers.size()}, {"identical", report.identical},
-                     {"different", report.different},  {"uncompared", report.uncompared},
-                     {"freed_by_graphs", report.gone}, {"not_identical", buffers_json(report)}};
+  json["buffers"] = {{"total", report.buffers.size()},
+                     {"identical", report.identical},
+                     {"different", report.different},
+                     {"uncompared", report.uncompared},
+                     {"compared_with_replay", report.by_replay},
+                     {"freed_by_graphs", report.gone},
+                     {"not_identical", buffers_json(report)}};
   json["reported_run"] = facts.reported_run;
   json["identical"] = report.identical_throughout();
   json["host_writes_in_doubt"] = {{"made_by_kernels", report.doubtful.made},
@@ -257,6 +263,10 @@ bool may_print_times(const ReplayFacts& facts) {
   return facts.report.has_value() && facts.report->identical_throughout() && facts.runs != 0;
 }
 
+std::string interruption_text(const ReplayFacts& facts) {
+  return fmt::format("interrupted after {} of {}", facts.runs, counted(facts.runs_asked, "run"));
+}
+
 std::string iterations_text(const ReplayFacts& facts) {
   std::string text = format_printable("iterations: {}", facts.iterations);
   if (facts.replay->mode() == Mode::kGraph) {
@@ -306,6 +316,11 @@ std::string text_report(const ReplayFacts& facts) {
   if (report.different != 0) text += format_printable(", {} different", report.different);
   if (report.uncompared != 0) text += format_printable(", {} not compared", report.uncompared);
   if (report.gone != 0) text += format_printable("; {} of graphs were freed", report.gone);
+  if (report.by_replay != 0) {
+    text +=
+        format_printable("; {} compared with a replay of the whole trace, which ended as recorded",
+                         report.by_replay);
+  }
   text += "\n";
   if (!report.copies.empty()) {
     text += format_printable("copies to the host: {} of {} identical", report.copies_identical,
@@ -351,6 +366,7 @@ std::string text_report(const ReplayFacts& facts) {
     text += format_printable("  and {} more\n", listed - kListedDifferences);
   text += divergence_text(facts);
   text += schedule_text(facts);
+  if (facts.interrupted) text += interruption_text(facts) + "\n";
   if (!may_print_times(facts))
     return text + "timings suppressed: not everything was compared and identical\n";
   text +=
@@ -385,6 +401,7 @@ std::string json_report(const ReplayFacts& facts) {
                        {"operations", program.operations().size()},
                        {"buffers_without_content", unknown_contents(program).buffers},
                        {"runs", facts.runs},
+                       {"runs_asked", facts.runs_asked},
                        {"iterations", facts.iterations}};
   if (facts.memory) {
     json["memory"] = {{"device_bytes", facts.memory->device},

@@ -22,7 +22,8 @@ struct ReplayFacts {
   Layout layout = Layout::kSame;
   std::optional<MemoryNeed> memory;
   const Step* replay = nullptr;
-  size_t runs = 0;  // verified or timed ones
+  size_t runs = 0;        // verified or timed ones
+  size_t runs_asked = 0;  // more, if they were interrupted
   std::optional<VerifyReport>
       report;  // of the first run that differed, else of the last; none: not verified
   size_t verified_runs = 0;
@@ -41,6 +42,9 @@ std::string json_report(const ReplayFacts& facts);
 bool may_print_times(const ReplayFacts& facts);
 // Of `facts.iterations`, which run when the report is out.
 std::string iterations_text(const ReplayFacts& facts);
+
+// "interrupted after 3 of 41 runs"
+std::string interruption_text(const ReplayFacts& facts);
 
 // "5.2.21153"
 std::string version_text(int runtime_version);

@@ -1,46 +1,22 @@
 #include "replayer/tool_run.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <chrono>
 #include <utility>
 #include <vector>
 
+#include "base/amount.h"
+
 namespace gfxgraph::replayer {
 namespace {
 
-Result<void> verify_run(Step& replay, size_t run, ReplayFacts& facts) {
-  GFXGRAPH_ASSIGN_OR_RETURN(facts.report, replay.verify());
+Result<void> verify_run(const RunRequest& request, Step& replay, size_t run, ReplayFacts& facts) {
+  GFXGRAPH_ASSIGN_OR_RETURN(facts.report, verify_step(replay, request.range_end));
   facts.reported_run = run;
   ++facts.verified_runs;
   return {};
 }
-
-// While it lives, the first SIGINT only ends the loop of runs, and the second one the process.
-class InterruptWatch {
- public:
-  InterruptWatch() {
-    interrupted_ = 0;
-    struct sigaction action{};
-    action.sa_handler = [](int) { interrupted_ = 1; };
-    action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
-    struct sigaction before{};
-    const bool ignored = ::sigaction(SIGINT, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
-    set_ = !ignored && ::sigaction(SIGINT, &action, &before_) == 0;
-  }
-  ~InterruptWatch() {
-    if (set_) (void)::sigaction(SIGINT, &before_, nullptr);
-  }
-  InterruptWatch(const InterruptWatch&) = delete;
-  InterruptWatch& operator=(const InterruptWatch&) = delete;
-  bool interrupted() const { return interrupted_ != 0; }
-
- private:
-  static inline volatile sig_atomic_t interrupted_ = 0;
-  bool set_ = false;
-  struct sigaction before_{};
-};
 
 bool differs(const ReplayFacts& facts) { return facts.report && facts.report->differs(); }
 
@@ -58,7 +34,7 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
   facts.first_run_us = microseconds_since(start);
   if (request.verification != Verification::kNone) {
     at("comparing the first run");
-    GFXGRAPH_TRY(verify_run(replay, 1, facts));
+    GFXGRAPH_TRY(verify_run(request, replay, 1, facts));
     if (request.progress.found && facts.report->identical_throughout()) {
       request.progress.found(fmt::format("mode {}: the first run took {:.1f} us and is identical",
                                          mode_name(replay.mode()), facts.first_run_us));
@@ -67,6 +43,7 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
 
   std::vector<double> submit;
   std::vector<double> end_to_end;
+  facts.runs_asked = request.repetitions;
   const InterruptWatch watch;
   for (size_t i = 0; i < request.repetitions && !differs(facts) && !facts.interrupted; ++i) {
     if (request.progress.count) request.progress.count("run", i, request.repetitions);
@@ -81,7 +58,7 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
     const bool last = i + 1 == request.repetitions || facts.interrupted;
     if (request.verification == Verification::kEveryRun ||
         (last && request.verification == Verification::kFirstAndLast)) {
-      GFXGRAPH_TRY(verify_run(replay, i + 2, facts));
+      GFXGRAPH_TRY(verify_run(request, replay, i + 2, facts));
     }
   }
   facts.measurement = Measurement{summarise(std::move(submit)), summarise(std::move(end_to_end))};
@@ -92,8 +69,7 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
 }
 
 Verdict verdict_of(const ReplayFacts& facts) {
-  if (!facts.report && facts.interrupted)
-    return {kExitInterrupted, fmt::format("interrupted after {} runs", facts.runs)};
+  if (!facts.report && facts.interrupted) return {kExitInterrupted, interruption_text(facts)};
   if (!facts.report) return {};
   const VerifyReport& report = *facts.report;
   if (report.differs()) {
@@ -105,7 +81,7 @@ Verdict verdict_of(const ReplayFacts& facts) {
                         own ? ", by the program's own nondeterminism: not comparable" : "")};
   }
   if (report.identical_throughout() && facts.interrupted)
-    return {kExitInterrupted, fmt::format("interrupted after {} runs", facts.runs)};
+    return {kExitInterrupted, interruption_text(facts)};
   if (report.identical_throughout()) return {};
   if (report.not_compared() == 0)
     return {kExitDataLost, "nothing to compare: the trace holds no state of any buffer or copy"};

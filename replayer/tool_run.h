@@ -7,6 +7,8 @@
 #include "base/exit_code.h"
 #include "base/result.h"
 #include "replayer/step.h"
+#include "replayer/tool_interrupt.h"
+#include "replayer/tool_range_end.h"
 #include "replayer/tool_report.h"
 
 namespace gfxgraph::replayer {
@@ -20,13 +22,11 @@ struct RunRequest {
   Verification verification = Verification::kFirstAndLast;
   bool bisect = false;  // where memory differs, search the operation
   Progress progress = {};
+  const RangeEnd* range_end = nullptr;  // what the trace does not hold; lives as long
 };
 
 // Each run starts from the initial state. Ends after the first run that was compared and differs.
 Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts);
-
-// Of a replay that Ctrl-C ended before all runs were made; those that were are reported.
-inline constexpr int kExitInterrupted = 130;
 
 struct Verdict {
   int code = kExitOk;

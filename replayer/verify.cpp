@@ -341,8 +341,11 @@ Result<VerifyReport> verify(const Instance& instance, const OriginMap* origins) 
       result.kind = info.begin->kind;
       result.size_bytes = info.begin->size_bytes;
       result.recorded_address = info.begin->recorded_address;
+      const bool ends = instance.program().ends_with(info);
+      result.behind_range =
+          info.end != nullptr && !ends && !instance.memory().overwritten(info.begin->id);
       result.reason = info.end == nullptr ? "the trace ends before it does"
-                      : instance.program().ends_with(info)
+                      : ends
                           ? "another buffer uses its memory now; replay with separate buffers, or "
                             "keep the contents of freed ones"
                           : "work behind the range may have changed it";

@@ -32,7 +32,8 @@ struct BufferResult {
   uint8_t got = 0;
   uint64_t differing_bytes = 0;
   FreshBytes fresh;
-  std::string reason;  // why it was not compared
+  std::string reason;         // why it was not compared
+  bool behind_range = false;  // because work behind the range may have changed it
 };
 
 // A copy to plain host memory whose received bytes were recorded.
@@ -50,6 +51,9 @@ struct VerifyReport {
   size_t identical = 0;
   size_t different = 0;
   size_t uncompared = 0;
+  // Of those that are identical or different: not to the recording, but to a replay of the whole
+  // trace, which ended as recorded (tool_range_end.h).
+  size_t by_replay = 0;
   // Freed memory of graphs, which the counts above exclude: no program can read its last contents,
   // and results made from them are in other buffers and copies.
   size_t gone = 0;

@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "base/common_options.h"
+#include "base/help_text.h"
 #include "base/option_error.h"
+#include "base/print.h"
 #include "format/reader.h"
 
 namespace gfxgraph::tools {
@@ -24,11 +26,15 @@ SplitArguments split_arguments(int argc, char** argv) {
 }
 
 int parse(CLI::App& app, int argc, char** argv, bool starts_programs) {
+  app.formatter(std::make_shared<HelpFormatter<CLI::Formatter, CLI::Option>>());
   add_common_options(app, "no progress and no notes on stderr; errors only", GFXGRAPH_VERSION);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    write_text(stdout, help_text(app));
+    return kExitOk;
   } catch (const CLI::Success& success) {
-    app.exit(success);  // prints the help
+    app.exit(success);  // prints the version
     return kExitOk;
   } catch (const CLI::ParseError& error) {
     return console::usage_error(option_error(app, error, starts_programs),

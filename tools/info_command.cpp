@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/print.h"
 #include "format/reader.h"
+#include "format/recover.h"
 #include "lanecheck/check.h"
 #include "recorder/tool/manifest.h"
 #include "tools/ambiguous_report.h"
@@ -165,6 +166,10 @@ void print_findings(const format::Trace& trace) {
   if (trace.findings().empty()) return;
   console::heading("findings");
   for (const format::Finding& finding : trace.findings()) {
+    if (format::is_cut(finding)) {
+      print("  incomplete: cut off: {}\n", finding.detail);
+      continue;
+    }
     print("  {}: {} x {}{}{}\n",
           finding.kind == format::FindingKind::kIncomplete ? "incomplete" : "note", finding.count,
           finding.call, finding.detail.empty() ? "" : ": ", finding.detail);

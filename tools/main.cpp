@@ -10,6 +10,7 @@
 
 #include "base/console.h"
 #include "base/exit_code.h"
+#include "base/help_text.h"
 #include "base/output.h"
 #include "base/print.h"
 #include "base/suggestion.h"
@@ -56,20 +57,28 @@ constexpr Command kCommands[] = {
 };
 
 void print_help() {
-  print(
+  const size_t columns = help_columns();
+  const auto show = [&](std::string_view text, size_t indent) {
+    write_text(stdout, wrap_lines(text, columns, indent));
+  };
+  show(
       "Examples:\n"
       "  gfxgraph run -- ./app --size 4096       run a HIP program without a GPU\n"
       "  gfxgraph-record -o app.gfxg -- ./app    record it\n"
       "  gfxgraph check app.gfxg                 check its kernels for memory and barrier errors\n"
-      "\nUsage: gfxgraph COMMAND ARGUMENTS...   (gfxgraph COMMAND --help lists its options)\n\n");
+      "\nUsage: gfxgraph COMMAND ARGUMENTS...   (gfxgraph COMMAND --help lists its options)\n\n",
+      2);
   for (const Command& command : kCommands) {
-    print("  {:<10} {}\n  {:<10}   {}\n", command.name, command.arguments, "", command.summary);
+    show(fmt::format("  {:<10} {}\n  {:<10}   {}\n", command.name, command.arguments, "",
+                     command.summary),
+         17);
   }
-  print(
+  show(
       "\nAll commands: --help, --version, --quiet, --verbose, --color auto|always|never "
       "(NO_COLOR is respected)\n"
       "Exit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 check found "
-      "errors\n");
+      "errors\n",
+      2);
 }
 
 // A file in place of a command: the command that takes it.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "format/stream_devices.h"
+#include "tools/argument_json.h"
 #include "tools/event_json.h"
 #include "tools/trace_summary.h"
 
@@ -28,15 +30,20 @@ class Timeline {
 
   void write() {
     name_tracks();
+    find_widths();
     for (const format::Event& event : trace_.events()) {
       event_ = &event;
       const std::string name = title();
       Json arguments = events_.event(event);
       arguments.erase("relocations");  // with the names of buffers nobody reads them here
+      if (const auto* launch = std::get_if<format::Launch>(&event.action)) {
+        arguments.erase("kernarg");
+        arguments["arguments"] = launch_arguments_json(trace_, *launch);
+      }
       if (!std::holds_alternative<format::Marker>(event.action))
-        instant(kThreads, event.thread, name, arguments);
+        show(kThreads, event.thread, name, arguments);
       if (const std::optional<format::StreamId> stream = work_of())
-        instant(kStreams, *stream, name, arguments);
+        show(kStreams, *stream, name, arguments);
       order();
       marker();
       memory();
@@ -79,6 +86,53 @@ class Timeline {
         text += fmt::format(" of device {}", device);
       name(kStreams, stream, text);
     }
+  }
+
+  // The trace holds when calls returned, not how long they took or work ran: a launch lasts until
+  // the next event of its thread, and in its stream at most until the next work there.
+  void find_widths() {
+    widths_.resize(trace_.events().size());
+    std::unordered_map<uint32_t, uint64_t> threads;
+    std::unordered_map<format::StreamId, uint64_t> streams;
+    for (size_t i = trace_.events().size(); i-- > 0;) {
+      event_ = &trace_.events()[i];
+      const uint64_t now = event_->time_ns;
+      const auto until = [&](auto& next, auto track) {
+        const auto [found, last] = next.try_emplace(track, now);
+        const uint64_t width = last || found->second < now ? 0 : found->second - now;
+        found->second = now;
+        return width;
+      };
+      widths_[i].thread_ns = until(threads, event_->thread);
+      widths_[i].stream_ns = widths_[i].thread_ns;
+      if (const auto stream = work_of())
+        widths_[i].stream_ns = std::min(widths_[i].thread_ns, until(streams, *stream));
+    }
+  }
+
+  void show(int process, uint32_t track, const std::string& text, const Json& arguments) {
+    const auto index = static_cast<size_t>(event_ - trace_.events().data());
+    if (std::holds_alternative<format::Launch>(event_->action) ||
+        std::holds_alternative<format::GraphLaunch>(event_->action)) {
+      return slice(process, track, text, arguments,
+                   process == kThreads ? widths_[index].thread_ns : widths_[index].stream_ns);
+    }
+    instant(process, track, text, arguments);
+  }
+
+  void slice(int process, uint32_t track, const std::string& text, Json arguments, uint64_t width) {
+    arguments["width"] =
+        process == kThreads
+            ? "until the thread's next event, not the time of the call"
+            : "until the next event of its thread or stream, not the time of the work";
+    visit_({{"ph", "X"},
+            {"name", text},
+            {"cat", event_name(event_->action)},
+            {"ts", microseconds()},
+            {"dur", static_cast<double>(width) / 1000},
+            {"pid", process},
+            {"tid", track},
+            {"args", std::move(arguments)}});
   }
 
   void instant(int process, uint32_t track, const std::string& text, const Json& arguments) {
@@ -197,6 +251,11 @@ class Timeline {
   const Visit& visit_;
   const format::Event* event_ = nullptr;
   EventJson events_{trace_};
+  struct Width {
+    uint64_t thread_ns = 0;
+    uint64_t stream_ns = 0;
+  };
+  std::vector<Width> widths_;  // of each event
   std::unordered_map<format::EventId, std::pair<format::StreamId, double>> recorded_;
   uint64_t arrows_ = 0;
   std::map<format::RangeId, std::string> open_;

@@ -12,6 +12,7 @@
 #include "base/output.h"
 #include "base/print.h"
 #include "format/reader.h"
+#include "format/recover.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"
@@ -36,6 +37,10 @@ int print_incomplete(const format::Trace& trace) {
   if (trace.complete()) return kExitOk;
   for (const format::Finding& finding : trace.findings()) {
     if (finding.kind != format::FindingKind::kIncomplete) continue;
+    if (format::is_cut(finding)) {
+      console::error("incomplete: cut off: " + finding.detail);
+      continue;
+    }
     console::error(fmt::format("incomplete: {} x {}{}{}", finding.count, finding.call,
                                finding.detail.empty() ? "" : ": ", finding.detail));
   }

@@ -42,7 +42,9 @@ bool lives(pid_t pid) { return pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM
 
 std::string reason_of(const ClaimRecord& claim, const Ended& ended) {
   if (claim.pid != ended.pid) {
-    return fmt::format("process {} ended without telling the recorder", claim.pid);
+    return fmt::format(
+        "process {} ended without telling the recorder, as one does that is killed by signal 9",
+        claim.pid);
   }
   if (ended.signal != 0) return "the program was " + signal_text(ended.signal);
   return "the program ended without telling the recorder";

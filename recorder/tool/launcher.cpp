@@ -169,9 +169,17 @@ std::vector<std::string> environment_with(const std::vector<std::string>& added)
   return result;
 }
 
-void explain_no_hip(const LaunchRequest& request, const fs::path& program, int code,
+void explain_no_hip(const LaunchRequest& request, const fs::path& program, const Ended& ended,
                     bool other_targets) {
-  if (code == kLoaderFailed) {
+  // Its end has been told; what it would have done later is not known.
+  if (ended.signal != 0) {
+    say(fmt::format(
+        "{}: ended before its first HIP call that succeeds and uses the device, no trace "
+        "written",
+        request.program[0]));
+    return;
+  }
+  if (ended.code == kLoaderFailed) {
     if (const std::optional<std::string> library = missing_hip_runtime(program)) {
       say(explain_missing_hip_runtime(request.program[0], *library));
       return;
@@ -349,7 +357,7 @@ Result<int> launch(const LaunchRequest& request) {
     return ended.code != 0 ? ended.code : kExitDataLost;
   }
   if (read_claims(options.status_folder).empty() && !read_report(options.status_folder, "")) {
-    explain_no_hip(request, program, ended.code, !other_targets.empty());
+    explain_no_hip(request, program, ended, !other_targets.empty());
     return ended.code;
   }
   Ending ending = Ending::kLost;

@@ -9,8 +9,10 @@
 #include "base/common_options.h"
 #include "base/console.h"
 #include "base/exit_code.h"
+#include "base/help_text.h"
 #include "base/option_error.h"
 #include "base/output.h"
+#include "base/print.h"
 #include "recorder/model/launch_selection.h"
 #include "recorder/model/range_selection.h"
 #include "recorder/model/segments.h"
@@ -64,11 +66,10 @@ int run_tool(int argc, char** argv) {
       "Example: gfxgraph-record -o app.gfxg -- ./app --size 4096"};
   app.name("gfxgraph-record");
   app.footer(
-      "Exit code: the program's own (128 + n for signal n). If the program returned 0: 3 if its\n"
-      "recording was lost or lacks work that the trace does not name, otherwise 0; --strict adds\n"
+      "Exit code: the program's own (128 + n for signal n). If the program returned 0: 3 if its "
+      "recording was lost or lacks work that the trace does not name, otherwise 0; --strict adds "
       "incomplete traces. 1: could not record, or a --range, --launches or --kernel matched "
-      "nothing;\n"
-      "2: wrong command line.");
+      "nothing; 2: wrong command line.");
   app.add_option(
       "-o,--output", request.options.output,
       "the trace to write, T.gfxg (default: the program's name with .gfxg, in this folder); with\n"
@@ -121,14 +122,18 @@ int run_tool(int argc, char** argv) {
       "with zeros or bound buffers, and compares nothing (default touched)");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--force", request.force, "replace existing traces");
+  app.formatter(std::make_shared<gfxgraph::HelpFormatter<CLI::Formatter, CLI::Option>>());
   gfxgraph::add_common_options(
       app, "print only errors and what the trace lacks; no summary, notes and next step",
       GFXGRAPH_VERSION);
   try {
     std::vector<std::string> reversed(arguments.own.rbegin(), arguments.own.rend());
     app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    gfxgraph::write_text(stdout, gfxgraph::help_text(app));
+    return 0;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    if (error.get_exit_code() == 0) return app.exit(error);  // --version
     return usage_error(gfxgraph::option_error(app, error, true));
   }
   if (no_content && hash_only)

@@ -13,6 +13,7 @@
 #include "base/demangle.h"
 #include "base/file.h"
 #include "format/reader.h"
+#include "format/recover.h"
 #include "recorder/tool/closing.h"
 #include "recorder/tool/lint_summary.h"
 #include "recorder/tool/segment_files.h"
@@ -96,8 +97,11 @@ Report report_of(const format::RecoverReport& closed) {
   for (const format::Finding& finding : closed.findings) {
     const bool incomplete = finding.kind == format::FindingKind::kIncomplete;
     (incomplete ? report.incomplete : report.notes)
-        .push_back(fmt::format("{}{}{} ({})", finding.call, finding.detail.empty() ? "" : ": ",
-                               finding.detail, counted(finding.count, "time")));
+        .push_back(format::is_cut(finding)
+                       ? "cut off: " + finding.detail
+                       : fmt::format("{}{}{} ({})", finding.call,
+                                     finding.detail.empty() ? "" : ": ", finding.detail,
+                                     counted(finding.count, "time")));
   }
   return report;
 }

@@ -73,7 +73,16 @@ def export(build, scratch):
     timeline = scratch / "timeline.json"
     run(build.tool("gfxgraph", "export", trace, "--format", "perfetto", "-o", timeline))
     shown = json.loads(timeline.read_text())["traceEvents"]
-    work = [event for event in shown if event["ph"] == "i" and event["pid"] == 2]
+    work = [event for event in shown if event["ph"] in ("i", "X") and event["pid"] == 2]
+    slices = [event for event in shown if event["ph"] == "X"]
+    require({event["cat"] for event in slices} == {"launch"} and len(slices) == 2 * info["events"]["launch"], "launches have a width")
+    require(all(event["dur"] >= 0 and "until" in event["args"]["width"] and event["args"]["arguments"] and
+                "kernarg" not in event["args"] for event in slices), f"{slices[0]}")
+    ends = {}
+    for event in slices:
+        track = (event["pid"], event["tid"])
+        require(event["ts"] >= ends.get(track, 0) - 0.001, f"slices overlap on {track}")
+        ends[track] = event["ts"] + event["dur"]
     require(sum(event["cat"] == "launch" for event in work) == info["events"]["launch"], "launches in streams")
     require({event["tid"] for event in work} <= set(range(info["streams"] + 1)), "streams")
     begun = {event["id"]: event["ts"] for event in shown if event["ph"] == "s"}
