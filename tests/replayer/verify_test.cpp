@@ -156,6 +156,51 @@ TEST_F(VerifyTest, AmbiguousWordMayKeepItsValue) {
   EXPECT_EQ(report.ambiguous_words_unmoved, 1u);
 }
 
+// Contents are compared piece by piece: a word has its first bytes in one piece and the others in
+// the next, and so has a difference.
+TEST(VerifyPieces, WordsAndDifferencesAtTheirEdges) {
+  constexpr uint64_t kBytes = 3 * kTestChunkBytes;
+  for (const bool by_hash : {false, true}) {
+    for (uint64_t place = kTestChunkBytes - 17; place <= kTestChunkBytes + 9; ++place) {
+      if (by_hash && place % 8 != 0) continue;  // no other words are named by the trace
+      FakeHip fake;
+      add_test_kernels(fake);
+      TestTrace trace(fake);
+      trace.hash_only = by_hash;
+      const auto a = trace.allocate(64);
+      const auto table = trace.allocate(kBytes, std::vector<uint8_t>(kBytes, 3));
+      fake.kernels["store"] = [=](const FakeLaunch& l) {
+        const auto word = l.argument<uint64_t>(8);
+        std::memcpy(l.argument<uint8_t*>(0) + place, &word, sizeof(word));
+      };
+      trace.launch("store", Arguments().value(trace.address(table)).value(trace.address(a) + 8));
+      LoadOptions options;
+      options.mode = Mode::kBatch;
+      options.layout = Layout::kShift;
+      auto step = Step::load(trace.program(), fake.library(), options);
+      ASSERT_TRUE(step) << step.error().message;
+      ASSERT_TRUE((*step)->run());
+      auto report = (*step)->verify();
+      ASSERT_TRUE(report) << report.error().message;
+      EXPECT_TRUE(report->identical_throughout()) << place;
+      const uint8_t wrong = 0xEE;
+      for (const uint64_t offset : {place + 8, place - 1, kBytes - 1}) {
+        ASSERT_TRUE(
+            (*step)->instance().memory().write(table, offset, std::as_bytes(std::span(&wrong, 1))));
+        report = (*step)->verify();
+        ASSERT_TRUE(report) << report.error().message;
+        EXPECT_EQ(report->different, 1u);
+        if (by_hash) continue;
+        const BufferResult& result = report->buffers[table - 1];
+        EXPECT_EQ(result.first_difference, offset == place + 8 ? offset : place - 1);
+        EXPECT_EQ(result.differing_bytes, offset == place + 8 ? 1u : offset < place ? 2u : 3u);
+        EXPECT_EQ(result.expected, 3);
+        EXPECT_EQ(result.got, wrong);
+      }
+    }
+  }
+}
+
 // A scalar that looks like an address: relocating it changes what the kernel computes.
 TEST_F(VerifyTest, AmbiguousArgumentsCanBeKept) {
   const auto a = trace.allocate(64);
