@@ -71,16 +71,6 @@ Result<void> run_eager(Instance& instance, const ExecutorOptions& options, hip::
   return run();
 }
 
-// The byte of the source that a copy's `index`-th byte comes from.
-uint64_t source_offset(const format::Copy& copy, uint64_t index) {
-  const uint64_t pitch = copy.source.pitch_bytes == 0 ? copy.width_bytes : copy.source.pitch_bytes;
-  const uint64_t slice =
-      copy.source.slice_bytes == 0 ? pitch * copy.height : copy.source.slice_bytes;
-  const uint64_t row = index / copy.width_bytes;
-  return copy.source.offset_bytes + row / copy.height * slice + row % copy.height * pitch +
-         index % copy.width_bytes;
-}
-
 // `now`: after a run with other fresh bytes. Returns whether any byte was derived from those.
 bool compare(const Instance& instance, format::AllocationId home, std::span<const std::byte> now,
              Origins& origins) {
@@ -107,6 +97,15 @@ bool compare(const Instance& instance, format::AllocationId home, std::span<cons
 }
 
 }  // namespace
+
+uint64_t source_offset(const format::Copy& copy, uint64_t index) {
+  const uint64_t pitch = copy.source.pitch_bytes == 0 ? copy.width_bytes : copy.source.pitch_bytes;
+  const uint64_t slice =
+      copy.source.slice_bytes == 0 ? pitch * copy.height : copy.source.slice_bytes;
+  const uint64_t row = index / copy.width_bytes;
+  return copy.source.offset_bytes + row / copy.height * slice + row % copy.height * pitch +
+         index % copy.width_bytes;
+}
 
 bool begins_unwritten(const Program& program) {
   return std::ranges::any_of(program.allocations(), [](const AllocationInfo& info) {

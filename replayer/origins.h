@@ -60,6 +60,9 @@ class OriginMap {
   std::unordered_map<size_t, Origins> copies_;
 };
 
+// The byte of the source that a copy's `index`-th byte comes from. Its width is not 0.
+uint64_t source_offset(const format::Copy& copy, uint64_t index);
+
 // Whether any memory of the program begins without content.
 bool begins_unwritten(const Program& program);
 

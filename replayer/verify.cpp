@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "format/container.h"
+#include "replayer/stale_words.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -28,6 +30,20 @@ void count_left_out(const auto& result, VerifyReport& report) {
   ++report.unwritten_places;
 }
 
+// Of the bytes that a copy received.
+Result<std::vector<format::Relocation>> received_words(const Instance& instance,
+                                                       const HostResult& result,
+                                                       uint64_t sequence) {
+  const format::Copy& copy = *instance.program().operations()[result.operation].copy;
+  if (copy.source.allocation == 0 || copy.width_bytes == 0) return result.expected->relocations;
+  const auto place = [&](uint64_t offset) -> std::optional<uint64_t> {
+    if (offset % copy.width_bytes + sizeof(uint64_t) > copy.width_bytes) return std::nullopt;
+    return source_offset(copy, offset);
+  };
+  return doubt_stale_words(*instance.session().program(), copy.source.allocation, sequence,
+                           result.expected->relocations, place);
+}
+
 Result<void> compare_copy(const Instance& instance, const HostResult& result,
                           const Origins* origins, VerifyReport& report) {
   CopyResult copy;
@@ -41,9 +57,11 @@ Result<void> compare_copy(const Instance& instance, const HostResult& result,
       std::memcpy(bytes.data(), result.bytes + offset, bytes.size());
       return {};
     };
-    GFXGRAPH_ASSIGN_OR_RETURN(ContentComparison found,
-                              compare_content(instance, expected, expected.relocations,
-                                              copy.sequence, read, origins, where));
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<format::Relocation> words,
+                              received_words(instance, result, copy.sequence));
+    GFXGRAPH_ASSIGN_OR_RETURN(
+        ContentComparison found,
+        compare_content(instance, expected, words, copy.sequence, read, origins, where));
     report.ambiguous_words_unmoved += found.ambiguous_words_unmoved;
     copy.comparison = found.comparison;
     copy.first_difference = found.first_difference;
@@ -83,8 +101,12 @@ Result<BufferResult> compare_buffer(const Instance& instance, format::Allocation
     return instance.memory().read(id, offset, bytes);
   };
   GFXGRAPH_ASSIGN_OR_RETURN(
+      const std::vector<format::Relocation> words,
+      doubt_stale_words(*instance.session().program(), id, sequence, expected.relocations,
+                        [](uint64_t offset) { return std::optional(offset); }));
+  GFXGRAPH_ASSIGN_OR_RETURN(
       static_cast<ContentComparison&>(result),
-      compare_content(instance, expected, expected.relocations, sequence, read, origins, where));
+      compare_content(instance, expected, words, sequence, read, origins, where));
   return result;
 }
 

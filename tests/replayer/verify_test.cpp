@@ -156,6 +156,79 @@ TEST_F(VerifyTest, AmbiguousWordMayKeepItsValue) {
   EXPECT_EQ(report.ambiguous_words_unmoved, 1u);
 }
 
+// Bytes that equal addresses in code which is loaded later.
+class StaleWordsTest : public VerifyTest {
+ protected:
+  static constexpr uint64_t kCode = 0x7e1200340000;
+  StaleWordsTest() { fake.globals["table"] = std::vector<uint8_t>(64); }
+  static std::vector<uint8_t> words() {
+    std::vector<uint8_t> bytes(64);
+    put_word(bytes, 16, kCode + 8);
+    put_word(bytes, 24, kCode + 0x1000);
+    return bytes;
+  }
+  // The recorder takes both for pointers as soon as there is code at these addresses.
+  static void mark(format::Content& content, format::AllocationId code) {
+    content.relocations = {{16, code, 8, format::RelocationSource::kMatched},
+                           {24, code, 0x1000, format::RelocationSource::kMatched, false, true}};
+  }
+  format::AllocationId load_code() {
+    trace.edit_begin = [](format::AllocationBegin& begin) { begin.recorded_address = kCode; };
+    const auto code = trace.allocate(64, {}, format::AllocationKind::kModuleGlobal, "table");
+    trace.edit_begin = {};
+    return code;
+  }
+  void end(format::AllocationId id, format::AllocationId code) {
+    trace.edit_post = [code](format::Content& post) { mark(post, code); };
+    trace.free(id);
+    trace.edit_post = {};
+  }
+};
+
+TEST_F(StaleWordsTest, AreNumbersIfTheyWereWrittenBeforeTheCodeWasThere) {
+  const auto first = trace.allocate(64, words());
+  const auto second = trace.allocate(64);
+  const auto pinned = trace.allocate(64, {}, format::AllocationKind::kHostPinned);
+  trace.copy_to_device(second, words());
+  trace.host_write(pinned, 0, words());
+  const auto code = load_code();
+  trace.edit_result = [code](format::Content& received) { mark(received, code); };
+  trace.copy_to_host(second);
+  for (const auto id : {first, second, pinned}) end(id, code);
+  const auto program = trace.program();
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    LoadOptions options = shifted();
+    options.mode = mode;
+    load(program, options);
+    const VerifyReport report = verified();
+    EXPECT_TRUE(report.identical_throughout());
+    EXPECT_EQ(report.ambiguous_words_unmoved, 8u);
+  }
+  // Their address here would be right, too: a kernel may have written it. Nothing else is.
+  Memory& memory = replay->instance().memory();
+  const auto here = reinterpret_cast<uint64_t>(memory.device_pointer(code)) + 8;
+  ASSERT_TRUE(memory.write(first, 16, std::as_bytes(std::span(&here, 1))));
+  EXPECT_TRUE(verified().identical_throughout());
+  const uint64_t wrong = kCode + 16;
+  ASSERT_TRUE(memory.write(first, 16, std::as_bytes(std::span(&wrong, 1))));
+  EXPECT_EQ(verified().different, 1u);
+}
+
+TEST_F(StaleWordsTest, WordsThatCameWhenTheCodeWasThereArePointers) {
+  const auto first = trace.allocate(64, words());
+  const auto second = trace.allocate(64, words());
+  const auto third = trace.allocate(64, words());
+  const auto code = load_code();
+  trace.copy_to_device(first, words());
+  const auto late = trace.allocate(64, words());
+  trace.memset({second, 0, 0, 0, 1, 0, 64});
+  trace.copy_to_device(second, words());
+  trace.copy(trace.make_copy(third, first, 64));
+  for (const auto id : {first, second, third, late}) end(id, code);
+  load();
+  EXPECT_EQ(verified().different, 4u);
+}
+
 // Contents are compared piece by piece: a word has its first bytes in one piece and the others in
 // the next, and so has a difference.
 TEST(VerifyPieces, WordsAndDifferencesAtTheirEdges) {
