@@ -123,6 +123,19 @@ Result<void> BlobStore::visit(BlobId id, const Trace::Visitor& visit) const {
   return {};
 }
 
+uint64_t BlobStore::nonzero_bytes(BlobId id) const {
+  const Result<LoadedBlob> loaded = find(id);
+  if (!loaded) return 0;
+  const BlobHeader& header = loaded->view.header;
+  if (header.codec != BlobCodec::kChunks) return header.size_bytes;
+  const Result<ChunkListView> list = decode_chunk_list(header.size_bytes, loaded->view.stored);
+  uint64_t bytes = 0;
+  for (size_t i = 0; list && i < list->count(); ++i) {
+    if ((*list)[i] != fill_chunk(0)) bytes += list->bytes_of(i);
+  }
+  return bytes;
+}
+
 Result<void> BlobStore::check(std::span<const BlobId> ids) const {
   std::vector<LoadedBlob> blobs;
   uint64_t bytes = 0;

@@ -43,6 +43,8 @@ class BlobStore {
   Result<void> read(BlobId id, std::span<std::byte> out) const;
   // Keeps no bytes: decompresses compressed blobs at each call.
   Result<void> visit(BlobId id, const Trace::Visitor& visit) const;
+  // As Trace::nonzero_bytes(); 0 if the blob cannot be read.
+  [[nodiscard]] uint64_t nonzero_bytes(BlobId id) const;
   // As Trace::check_blobs().
   Result<void> check(std::span<const BlobId> ids) const;
   [[nodiscard]] ReadCounts counts() const;

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "format/blob_store.h"
+#include "format/chunks.h"
 #include "format/loader.h"
 #include "format/unpack.h"
 
@@ -115,11 +116,27 @@ class FileTrace : public Trace {
   Result<void> visit_content(const Content& given, const Visitor& visit) const override {
     try {
       if (given.stored && given.blob) return blobs_.visit(given.blob, visit);
-      GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, content(given));
-      return visit(0, bytes);
+      if (!given.stored || given.blob) {
+        GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, content(given));
+        return visit(0, bytes);
+      }
+      const std::vector<std::byte> bytes(std::min(given.size_bytes, kMaxChunkBytes),
+                                         std::byte{given.fill});
+      uint64_t at = 0;
+      do {
+        const uint64_t size = std::min<uint64_t>(bytes.size(), given.size_bytes - at);
+        GFXGRAPH_TRY(visit(at, std::span(bytes).first(size)));
+        at += size;
+      } while (at < given.size_bytes);
+      return {};
     } catch (const std::bad_alloc&) {
       return fail(Status::kOutOfMemory, "no memory for a chunk");
     }
+  }
+
+  uint64_t nonzero_bytes(const Content& content) const override {
+    if (!content.stored || !content.blob) return Trace::nonzero_bytes(content);
+    return blobs_.nonzero_bytes(content.blob);
   }
 
   Result<void> check_blobs(std::span<const BlobId> ids) const override { return blobs_.check(ids); }

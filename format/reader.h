@@ -109,6 +109,11 @@ class Trace {
   // visited, when the hash is checked.
   using Visitor = std::function<Result<void>(uint64_t offset, std::span<const std::byte> piece)>;
   virtual Result<void> visit_content(const Content& content, const Visitor& visit) const = 0;
+  // The bytes of a content's parts that are not zero throughout, as far as the trace says it
+  // without reading them: at least as many as are not zero, and 0 for what is not stored.
+  virtual uint64_t nonzero_bytes(const Content& content) const {
+    return content.stored && (content.blob || content.fill != 0) ? content.size_bytes : 0;
+  }
   // Checks the uncompressed blobs among `ids` against their ids, on several threads, so that later
   // reads need not.
   virtual Result<void> check_blobs(std::span<const BlobId> ids) const {

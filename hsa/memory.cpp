@@ -218,6 +218,7 @@ Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
   }
   auto* const memory = reinterpret_cast<std::byte*>(block.allocation.address);
   block.allocation.unseen = shown == Shown::kLater;
+  block.allocation.own_pages = shown == Shown::kYes && pool != Pool::kNone;
   // Insert first, so that every region of the map has a block.
   h.blocks.emplace(block.allocation.address, block);
   if (shown == Shown::kLater) return memory;

@@ -53,6 +53,7 @@ struct Allocation {
   uint32_t device = 0;        // for kDevice
   bool locked = false;        // locked host memory; `address` is the host address
   bool unseen = false;        // allocate_unseen(), not shown yet
+  bool own_pages = false;     // in memory of nobody else: zeros, once its pages are given back
   void* user_data = nullptr;  // hsa_amd_pointer_info_set_userdata
 };
 

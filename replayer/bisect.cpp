@@ -97,10 +97,9 @@ class Bisection {
       expected.hash = state.hash;
       expected.stored = false;
       expected.relocations = state.relocations;
-      size_t unmoved = 0;
       GFXGRAPH_ASSIGN_OR_RETURN(
           const BufferResult result,
-          compare_buffer(instance_, state.allocation, expected, checkpoint.sequence, unmoved));
+          compare_buffer(instance_, state.allocation, expected, checkpoint.sequence));
       if (result.comparison == Comparison::kDifferent) return state.allocation;
     }
     return format::AllocationId{0};

@@ -28,6 +28,11 @@ void* open_loaded() {
 
 }  // namespace
 
+void* loaded_hsa_function(const char* name) {
+  void* const handle = open_loaded();  // never closed, like HIP's
+  return handle == nullptr ? nullptr : dlsym(handle, name);
+}
+
 Result<std::shared_ptr<const HsaLibrary>> HsaLibrary::load(Lookup find) {
   void* const handle = open_loaded();  // never closed, like HIP's
   if (handle == nullptr)

@@ -25,6 +25,10 @@ struct Table {
 
 namespace gfxgraph::replayer {
 
+// A function of the HSA runtime that the process has loaded; null: it has none, or that one lacks
+// it.
+void* loaded_hsa_function(const char* name);
+
 // Initialised while it lives; HIP has its own reference count of HSA. Thread-safe as HSA is.
 class HsaLibrary {
  public:

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
+#include "base/agent_memory.h"
 #include "base/amount.h"
+#include "base/available_memory.h"
 #include "base/checked.h"
 #include "base/file.h"
+#include "replayer/hsa_library.h"
 #include "replayer/staging.h"
 
 namespace gfxgraph::replayer {
@@ -59,6 +62,17 @@ std::string packing_text(const Program& program, const SessionOptions& options,
       need.device, less->device);
 }
 
+// Of an allocation.
+uint64_t held_bytes(const Program& program, const AllocationInfo& info,
+                    const SessionOptions& options) {
+  const format::Content& initial = info.begin->initial;
+  if (initial.unwritten && options.poison_fresh) return info.extent_bytes;
+  const format::Trace& trace = program.trace();
+  const uint64_t begins = initial.unwritten ? 0 : trace.nonzero_bytes(initial);
+  const uint64_t ends = info.end == nullptr ? 0 : trace.nonzero_bytes(info.end->post);
+  return std::min(info.extent_bytes, std::max(begins, ends));
+}
+
 std::string received_text(const MemoryNeed& need) {
   if (need.received == 0) return "";
   return fmt::format(", {} of them for copies to the host beyond the staging memory",
@@ -81,6 +95,7 @@ std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptio
   Sum device;
   Sum device_apart;
   Sum host;
+  Sum held, packed_held;
   for (const AllocationInfo& info : program.allocations()) {
     if (info.begin == nullptr || info.begin->kind == format::AllocationKind::kModuleGlobal)
       continue;
@@ -93,8 +108,11 @@ std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptio
       continue;
     }
     device_apart.add(info.extent_bytes);
-    if (!packed[info.begin->id - 1]) device.add(info.extent_bytes);
+    const bool apart = !packed[info.begin->id - 1];
+    if (apart) device.add(info.extent_bytes);
+    (apart ? held : packed_held).add(held_bytes(program, info, options));
   }
+  held.add(std::min(packed_held.value().value_or(UINT64_MAX), packing.arena_bytes));
   device.add(packing.arena_bytes);
   if (options.keep_freed) host.add(packing.kept_bytes);
   for (const Operation& operation : program.operations()) {
@@ -105,7 +123,8 @@ std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptio
   host.add(staging ? std::optional(staging->host_bytes()) : std::nullopt);
   for (const format::HostWrite* write : program.host_writes()) host.add(write->content.size_bytes);
   if (!device.value() || !device_apart.value() || !host.value()) return std::nullopt;
-  return MemoryNeed{*device.value(), *device_apart.value(), *host.value(), staging->received_bytes};
+  return MemoryNeed{*device.value(), *device_apart.value(), *host.value(), staging->received_bytes,
+                    held.value().value_or(UINT64_MAX)};
 }
 
 std::string memory_text(const MemoryNeed& need, MemoryUse use) {
@@ -117,8 +136,13 @@ std::string memory_text(const MemoryNeed& need, MemoryUse use) {
                      format_bytes(need.device), format_bytes(need.device_apart), host);
 }
 
+MachineMemory machine_memory() {
+  return {available_memory_bytes(), loaded_hsa_function(kAgentZeroFunction) != nullptr};
+}
+
 Result<void> check_memory(const Program& program, const SessionOptions& options,
-                          const Packing& packing, const HipLibrary& library) {
+                          const Packing& packing, const HipLibrary& library,
+                          const MachineMemory& machine) {
   const std::optional<MemoryNeed> need = memory_need(program, options, packing);
   const std::optional<uint64_t> sum = need ? checked_add(need->device, need->host) : std::nullopt;
   if (!sum) {
@@ -135,9 +159,20 @@ Result<void> check_memory(const Program& program, const SessionOptions& options,
     return refuse(fmt::format("{} bytes of device memory{}", need->device,
                               packing_text(program, options, *need)),
                   limit, "the device has");
-  if (const uint64_t limit = physical_memory_bytes(); need->host > limit)
-    return refuse(fmt::format("{} bytes of host memory{}", need->host, received_text(*need)), limit,
-                  "this machine has");
+  if (machine.holds_device) {
+    const uint64_t both = checked_add(need->device_held, need->host).value_or(UINT64_MAX);
+    if (both <= machine.available_bytes) return {};
+    return refuse(
+        fmt::format("at least {} bytes of this machine's memory, where the software agent "
+                    "keeps its device's: {} for what device buffers hold and {} for the "
+                    "host{}{}",
+                    both, need->device_held, need->host, received_text(*need),
+                    packing_text(program, options, *need)),
+        machine.available_bytes, "this machine has available");
+  }
+  if (need->host > machine.available_bytes)
+    return refuse(fmt::format("{} bytes of host memory{}", need->host, received_text(*need)),
+                  machine.available_bytes, "this machine has available");
   return {};
 }
 

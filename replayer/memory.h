@@ -168,6 +168,7 @@ class Memory {
   Result<void> check_apart_from_all(const Program& program, const Binding& binding) const;
   Result<void> check_device(const Binding& binding) const;
   Result<void> find_device_address(Buffer& buffer, const format::AllocationBegin& begin) const;
+  // memory_restore.cpp
   Result<void> restore_words(const format::AllocationBegin& begin, const std::string& where);
   Result<void> fill(format::AllocationId id, uint64_t offset, uint8_t value, uint64_t size) const;
   void map(const Program& program, bool keep_ambiguous);

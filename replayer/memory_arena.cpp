@@ -48,7 +48,7 @@ Result<void> Memory::place_arena(const Program& program, Layout layout, bool kee
                        fmt::format("{} bytes of pinned memory for the contents of freed buffers",
                                    packing_.kept_bytes)));
   kept_ = static_cast<uint8_t*>(kept);
-  std::memset(kept_, 0, packing_.kept_bytes);
+  if (!source_.zero(kept_, packing_.kept_bytes)) std::memset(kept_, 0, packing_.kept_bytes);
   for (const Turnover& turnover : packing_.turnovers) {
     for (const EndedBytes& ended : turnover.ended) kept_of_[ended.allocation].push_back(ended);
   }

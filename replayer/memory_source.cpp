@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "replayer/hsa_library.h"
+
 namespace gfxgraph::replayer {
 
 MemorySource::~MemorySource() {
@@ -9,6 +11,7 @@ MemorySource::~MemorySource() {
 }
 
 Result<void> MemorySource::open_stream() {
+  agent_zero_ = reinterpret_cast<AgentZeroFunction>(loaded_hsa_function(kAgentZeroFunction));
   return library_->check(
       library_->table().hipStreamCreateWithFlags(&stream_, hip::kStreamNonBlocking),
       "stream for the memory of the replay");
@@ -36,6 +39,11 @@ Result<void> MemorySource::fill(void* destination, uint8_t value, size_t bytes,
                                 std::string_view what) const {
   return library_->check(library_->table().hipMemsetAsync(destination, value, bytes, stream_),
                          what);
+}
+
+bool MemorySource::zero(void* destination, size_t bytes) const {
+  // An earlier fill may be on its way.
+  return agent_zero_ != nullptr && synchronize() && agent_zero_(destination, bytes);
 }
 
 Result<void> MemorySource::synchronize() const {

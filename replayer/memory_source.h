@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/agent_memory.h"
 #include "base/result.h"
 #include "replayer/hip_library.h"
 #include "replayer/options.h"
@@ -40,12 +41,18 @@ class MemorySource {
                     std::string_view what) const;
   // Device memory. May return before it is done: copies follow it, and synchronize() waits.
   Result<void> fill(void* destination, uint8_t value, size_t bytes, std::string_view what) const;
+  // Zeros in memory of the software agent, which then takes none of this machine's. False, and
+  // nothing is changed: it is not such memory. No work uses it, and none is issued meanwhile.
+  bool zero(void* destination, size_t bytes) const;
+  // Whether zero() may do it: whether there is such an agent.
+  bool may_zero() const { return agent_zero_ != nullptr; }
   Result<void> synchronize() const;
 
  private:
   std::shared_ptr<const HipLibrary> library_;
   Allocator allocator_;
   hip::Stream stream_ = nullptr;
+  AgentZeroFunction agent_zero_ = nullptr;
 };
 
 }  // namespace gfxgraph::replayer

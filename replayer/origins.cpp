@@ -1,9 +1,12 @@
 #include "replayer/origins.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <span>
 
+#include "base/checked.h"
 #include "replayer/verify.h"
 
 namespace gfxgraph::replayer {
@@ -71,16 +74,6 @@ Result<void> run_eager(Instance& instance, const ExecutorOptions& options, hip::
   return run();
 }
 
-// The byte of the source that a copy's `index`-th byte comes from.
-uint64_t source_offset(const format::Copy& copy, uint64_t index) {
-  const uint64_t pitch = copy.source.pitch_bytes == 0 ? copy.width_bytes : copy.source.pitch_bytes;
-  const uint64_t slice =
-      copy.source.slice_bytes == 0 ? pitch * copy.height : copy.source.slice_bytes;
-  const uint64_t row = index / copy.width_bytes;
-  return copy.source.offset_bytes + row / copy.height * slice + row % copy.height * pitch +
-         index % copy.width_bytes;
-}
-
 // `now`: after a run with other fresh bytes. Returns whether any byte was derived from those.
 bool compare(const Instance& instance, format::AllocationId home, std::span<const std::byte> now,
              Origins& origins) {
@@ -107,6 +100,15 @@ bool compare(const Instance& instance, format::AllocationId home, std::span<cons
 }
 
 }  // namespace
+
+uint64_t source_offset(const format::Copy& copy, uint64_t index) {
+  const uint64_t pitch = copy.source.pitch_bytes == 0 ? copy.width_bytes : copy.source.pitch_bytes;
+  const uint64_t slice =
+      copy.source.slice_bytes == 0 ? pitch * copy.height : copy.source.slice_bytes;
+  const uint64_t row = index / copy.width_bytes;
+  return copy.source.offset_bytes + row / copy.height * slice + row % copy.height * pitch +
+         index % copy.width_bytes;
+}
 
 bool begins_unwritten(const Program& program) {
   return std::ranges::any_of(program.allocations(), [](const AllocationInfo& info) {
@@ -137,7 +139,7 @@ bool OriginMap::covers(const VerifyReport& report) const {
 
 Result<OriginMap> OriginMap::find(Instance& instance, const ExecutorOptions& options,
                                   hip::Stream stream, const VerifyReport& report,
-                                  const OriginMap* known) {
+                                  const OriginMap* known, const MachineMemory& machine) {
   OriginMap map;
   if (known != nullptr) {
     for (const auto& [id, origins] : known->buffers_) map.buffers_[id] = {};
@@ -149,6 +151,7 @@ Result<OriginMap> OriginMap::find(Instance& instance, const ExecutorOptions& opt
   for (size_t i = 0; i < report.copies.size(); ++i) {
     if (report.copies[i].comparison == Comparison::kDifferent) map.copies_[i] = {};
   }
+  GFXGRAPH_TRY(map.check_memory(instance, machine));
   GFXGRAPH_ASSIGN_OR_RETURN(const Leftover left, save(instance));
   struct PutBack {
     const Instance& instance;
@@ -169,6 +172,27 @@ Result<OriginMap> OriginMap::find(Instance& instance, const ExecutorOptions& opt
   all.done = true;
   GFXGRAPH_TRY(map.find_earlier(instance));
   return map;
+}
+
+// All contents are kept meanwhile, and of what is looked at each byte three times. On the software
+// agent, fresh memory that is filled with other bytes takes this machine's.
+Result<void> OriginMap::check_memory(const Instance& instance, const MachineMemory& machine) const {
+  constexpr uint64_t kTimes = 3;
+  uint64_t need = 0;
+  const auto add = [&](uint64_t bytes) { need = checked_add(need, bytes).value_or(UINT64_MAX); };
+  for (const AllocationInfo& info : instance.program().allocations()) {
+    if (info.begin == nullptr || info.begin->object || !instance.memory().exists(info.begin->id))
+      continue;
+    const uint64_t size = instance.memory().size(info.begin->id);
+    add(size);
+    if (machine.holds_device && info.begin->initial.unwritten) add(size);
+    for (uint64_t i = 0; i < kTimes && buffers_.contains(info.begin->id); ++i) add(size);
+  }
+  if (need <= machine.available_bytes) return {};
+  return fail(Status::kOutOfMemory,
+              fmt::format("that takes {} bytes of memory, more than this machine has available ({} "
+                          "bytes): nothing was run again; replay a range, or where there is more",
+                          need, machine.available_bytes));
 }
 
 Result<void> OriginMap::look(Instance& instance, const ExecutorOptions& options,

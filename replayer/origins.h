@@ -13,6 +13,7 @@
 #include "format/earlier_contents.h"
 #include "replayer/executor.h"
 #include "replayer/instance.h"
+#include "replayer/limits.h"
 
 namespace gfxgraph::replayer {
 
@@ -41,10 +42,11 @@ class OriginMap {
  public:
   // Classifies the differences in `report`, which is about this instance's last run, and those in
   // `known`, which may be null. Runs the program two or three times, and restores memory and
-  // received copies.
+  // received copies. kOutOfMemory, with the sizes and before anything runs, if the machine has not
+  // enough available for that.
   static Result<OriginMap> find(Instance& instance, const ExecutorOptions& options,
                                 hip::Stream stream, const VerifyReport& report,
-                                const OriginMap* known);
+                                const OriginMap* known, const MachineMemory& machine);
 
   // nullptr: not classified. `copy` is an index into Instance::host_results().
   const Origins* buffer(format::AllocationId id) const;
@@ -53,12 +55,16 @@ class OriginMap {
   bool covers(const VerifyReport& report) const;
 
  private:
+  Result<void> check_memory(const Instance& instance, const MachineMemory& machine) const;
   Result<void> look(Instance& instance, const ExecutorOptions& options, hip::Stream stream);
   Result<void> find_earlier(const Instance& instance);
 
   std::unordered_map<format::AllocationId, Origins> buffers_;
   std::unordered_map<size_t, Origins> copies_;
 };
+
+// The byte of the source that a copy's `index`-th byte comes from. Its width is not 0.
+uint64_t source_offset(const format::Copy& copy, uint64_t index);
 
 // Whether any memory of the program begins without content.
 bool begins_unwritten(const Program& program);

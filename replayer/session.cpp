@@ -35,7 +35,8 @@ Result<std::shared_ptr<Session>> Session::load(std::shared_ptr<const Program> pr
         std::make_shared<const Packing>(plan_packing(*session->program_, options));
   }
   const Packing& packing = *session->options_.packing;
-  GFXGRAPH_TRY(check_memory(*session->program_, options, packing, *session->library_));
+  GFXGRAPH_TRY(
+      check_memory(*session->program_, options, packing, *session->library_, machine_memory()));
   session->log_memory();
   GFXGRAPH_ASSIGN_OR_RETURN(session->modules_,
                             Modules::load(session->library_, *session->program_));

@@ -348,7 +348,8 @@ Result<VerifyReport> Step::verify() {
     return report;
   }
   instance_->session().changed();
-  Result<OriginMap> found = OriginMap::find(*instance_, executor_options_, stream_, report, known);
+  Result<OriginMap> found =
+      OriginMap::find(*instance_, executor_options_, stream_, report, known, machine_memory());
   if (!found) {
     report.unwritten_failure = found.error().message;
     return report;

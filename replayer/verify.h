@@ -6,33 +6,17 @@
 #include <vector>
 
 #include "base/result.h"
+#include "replayer/content_comparison.h"
 #include "replayer/instance.h"
 #include "replayer/origins.h"
 
 namespace gfxgraph::replayer {
 
-enum class Comparison : uint8_t { kIdentical = 0, kDifferent = 1, kUncompared = 2 };
-
-// Bytes that hold what memory held before the program got it, or come from there.
-struct FreshBytes {
-  uint64_t left_out = 0;  // such bytes as differ for that reason alone: not compared
-  uint64_t derived = 0;   // come from it: the program read memory that nobody had written
-  uint64_t first_derived = 0;
-};
-
-struct BufferResult {
+struct BufferResult : ContentComparison {
   format::AllocationId allocation = 0;
   format::AllocationKind kind = format::AllocationKind::kDevice;
   uint64_t size_bytes = 0;
   uint64_t recorded_address = 0;
-  Comparison comparison = Comparison::kUncompared;
-  bool by_hash = false;           // only a hash was recorded: no position is known
-  uint64_t first_difference = 0;  // offset in bytes
-  uint8_t expected = 0;           // at first_difference, pointers relocated
-  uint8_t got = 0;
-  uint64_t differing_bytes = 0;
-  FreshBytes fresh;
-  std::string reason;         // why it was not compared
   bool behind_range = false;  // because work behind the range may have changed it
 };
 
@@ -93,7 +77,6 @@ Result<VerifyReport> verify(const Instance& instance, const OriginMap* origins =
 // between bytes and hash. Used for post-states and checkpoints, of the event `sequence`.
 Result<BufferResult> compare_buffer(const Instance& instance, format::AllocationId id,
                                     const format::Content& expected, uint64_t sequence,
-                                    size_t& ambiguous_words_unmoved,
                                     const Origins* origins = nullptr);
 
 // XXH3-128 of every buffer as it is now; index = id - 1. Compares two runs of one instance.

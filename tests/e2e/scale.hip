@@ -1,4 +1,4 @@
-// Much of one thing: launches, allocations, copies, threads with streams, memory, pinned memory. Each way ends with
+// Much of one thing: launches, allocations, copies, threads with streams, memory, pools, pinned memory. Each way ends with
 // a sum that the host knows, too. scale WAY COUNT [MORE]
 #include <hip/hip_runtime.h>
 
@@ -113,6 +113,24 @@ bool threads(uint64_t threads, uint64_t streams) {
 }
 
 // Memory that is there, and of which one range uses little.
+// Pools of which the program uses little: device, pinned and managed memory.
+bool pool(uint64_t megabytes) {
+  const size_t bytes = megabytes << 20;
+  uint32_t* pools[3] = {};
+  HIP_CHECK(hipMalloc(&pools[0], bytes));
+  HIP_CHECK(hipHostMalloc(reinterpret_cast<void**>(&pools[1]), bytes / 4, 0));
+  HIP_CHECK(hipMallocManaged(reinterpret_cast<void**>(&pools[2]), bytes / 4));
+  for (uint32_t* made : pools) {
+    HIP_CHECK(hipMemset(made, 0, 4096));
+    add<<<1, 32>>>(made, 5);
+    HIP_CHECK(hipDeviceSynchronize());
+  }
+  uint32_t sum = 0;
+  HIP_CHECK(hipMemcpy(&sum, pools[0], sizeof(sum), hipMemcpyDeviceToHost));
+  std::printf("%u\n", sum);
+  return true;
+}
+
 bool memory(uint64_t gigabytes) {
   std::vector<uint32_t*> all;
   for (uint64_t i = 0; i < gigabytes; ++i) {
@@ -195,6 +213,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "copies") == 0) right = copies(count);
   if (std::strcmp(argv[1], "threads") == 0) right = threads(count, more);
   if (std::strcmp(argv[1], "memory") == 0) right = memory(count);
+  if (std::strcmp(argv[1], "pool") == 0) right = pool(count);
   if (std::strcmp(argv[1], "pinned") == 0) right = pinned(count);
   return right ? 0 : 1;
 }

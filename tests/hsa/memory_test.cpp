@@ -1,7 +1,12 @@
 // Pools, pointer information, locked host memory, fills and copies.
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
+#include "base/agent_memory.h"
 #include "tests/hsa/agent_fixture.h"
 
 namespace gfxgraph::hsa_test {
@@ -33,6 +38,43 @@ TEST_F(MemoryTest, AllocationsAreZeroedApartAndKnown) {
   EXPECT_EQ(std::accumulate(again, again + 4096, 0), 0) << "memory of a former owner";
   ASSERT_EQ(hsa_amd_memory_pool_free(again), HSA_STATUS_SUCCESS);
   ASSERT_EQ(hsa_amd_memory_pool_free(b), HSA_STATUS_SUCCESS);
+}
+
+// How many of the pages are in memory.
+size_t resident_pages(void* memory, size_t pages) {
+  std::vector<unsigned char> states(pages);
+  EXPECT_EQ(mincore(memory, pages * 4096, states.data()), 0);
+  return static_cast<size_t>(std::count_if(states.begin(), states.end(),
+                                           [](unsigned char one) { return (one & 1) != 0; }));
+}
+
+TEST_F(MemoryTest, ZerosForTheReplayTakeNoMemory) {
+  constexpr size_t kPages = 1024;
+  constexpr size_t kBytes = kPages * 4096;
+  const auto zero = reinterpret_cast<AgentZeroFunction>(dlsym(RTLD_DEFAULT, kAgentZeroFunction));
+  ASSERT_NE(zero, nullptr);
+  for (const hsa_amd_memory_pool_t pool : {device_pool(), pools(cpu_)[0]}) {
+    auto* const memory = allocate<uint8_t>(pool, kBytes);
+    std::memset(memory, 7, kBytes);
+    EXPECT_EQ(resident_pages(memory, kPages), kPages);
+    ASSERT_TRUE(zero(memory + 100, kBytes - 200));
+    EXPECT_LE(resident_pages(memory, kPages), 2u);
+    EXPECT_EQ(std::accumulate(memory, memory + kBytes, uint64_t{0}), 200u * 7);
+    EXPECT_EQ(memory[99] + memory[kBytes - 100], 14);
+    ASSERT_TRUE(zero(memory, 50));
+    EXPECT_EQ(memory[49], 0);
+    EXPECT_EQ(memory[50], 7);
+    EXPECT_FALSE(zero(memory + 1, kBytes));  // beyond its end
+    EXPECT_EQ(memory[50], 7);
+    ASSERT_EQ(hsa_amd_memory_pool_free(memory), HSA_STATUS_SUCCESS);
+  }
+  std::vector<uint8_t> own(2 * 4096, 7);
+  EXPECT_FALSE(zero(own.data(), own.size()));
+  void* locked = nullptr;
+  ASSERT_EQ(hsa_amd_memory_lock(own.data(), own.size(), nullptr, 0, &locked), HSA_STATUS_SUCCESS);
+  EXPECT_FALSE(zero(own.data(), own.size()));
+  EXPECT_EQ(own[4096], 7);
+  ASSERT_EQ(hsa_amd_memory_unlock(own.data()), HSA_STATUS_SUCCESS);
 }
 
 TEST_F(MemoryTest, ManyAllocationsOfAllSizes) {

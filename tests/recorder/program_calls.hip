@@ -520,10 +520,46 @@ static void managed_variables() {
   shared_total = 5;
 }
 
+// Memory holds numbers that equal addresses of code which is loaded later, where a former module was.
+static void stale(const char* module_path) {
+  hipModule_t module;
+  hipDeviceptr_t counter;
+  size_t bytes = 0;
+  CHECK(hipModuleLoad(&module, module_path));
+  CHECK(hipModuleGetGlobal(&counter, &bytes, module, "module_counter"));
+  const uintptr_t code = reinterpret_cast<uintptr_t>(counter) - 0x100;
+  CHECK(hipModuleUnload(module));
+  uintptr_t numbers[64] = {};
+  numbers[40] = code;
+  numbers[41] = code + 8;
+  int* device = nullptr;
+  int* pinned = nullptr;
+  CHECK(hipMalloc(reinterpret_cast<void**>(&device), sizeof(numbers)));
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&pinned), sizeof(numbers), 0));
+  CHECK(hipMemcpy(device, numbers, sizeof(numbers), hipMemcpyHostToDevice));
+  memcpy(pinned, numbers, sizeof(numbers));
+  int by = 5;
+  hipFunction_t increment;
+  CHECK(hipModuleLoad(&module, module_path));
+  CHECK(hipModuleGetFunction(&increment, module, "module_increment"));
+  for (int* data : {device, pinned}) {
+    void* arguments[] = {&data, &by};
+    CHECK(hipModuleLaunchKernel(increment, 1, 1, 1, 64, 1, 1, 0, nullptr, arguments, nullptr));
+    CHECK(hipDeviceSynchronize());
+  }
+  uintptr_t got[64];
+  CHECK(hipMemcpy(got, device, sizeof(got), hipMemcpyDeviceToHost));
+  expect(got[41] == code + 8 && pinned[63] == 5 && static_cast<int>(got[0]) == 5, "stale");
+  CHECK(hipFree(device));
+  CHECK(hipHostFree(pinned));
+}
+
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "launches" && argc > 2) {
     launches(argv[2]);
+  } else if (mode == "stale" && argc > 2) {
+    stale(argv[2]);
   } else if (mode == "cooperative") {
     cooperative();
   } else if (mode == "per_thread") {

@@ -61,6 +61,44 @@ TEST_F(LimitsTest, MemoryIsSummedBeforeAnythingIsAllocated) {
   EXPECT_TRUE(Step::load(program, fake.library(), options));
 }
 
+// The software agent keeps its device's memory in this machine's, but only what was written.
+TEST_F(LimitsTest, MemoryThatIsNeverWrittenTakesNoneOfTheMachine) {
+  constexpr uint64_t kPool = 64 * kTestChunkBytes;
+  trace.edit_begin = [](format::AllocationBegin& begin) {
+    begin.initial = {};
+    begin.initial.size_bytes = begin.size_bytes;
+    begin.initial.unwritten = true;
+  };
+  const auto pool = trace.allocate(kPool, std::vector<uint8_t>(kPool));
+  trace.launch("fill", Arguments().value(trace.address(pool)).value(7u).value(16u));
+  const auto program = trace.program();
+  const auto need = memory_need(*program, {}, {});
+  ASSERT_TRUE(need);
+  EXPECT_EQ(need->device, kPool);
+  EXPECT_EQ(need->device_held, kTestChunkBytes);
+  MachineMemory machine{need->device_held + need->host, true};
+  EXPECT_TRUE(check_memory(*program, {}, {}, *fake.library(), machine));
+  --machine.available_bytes;
+  const auto refused = check_memory(*program, {}, {}, *fake.library(), machine);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
+  EXPECT_THAT(
+      refused.error().message,
+      AllOf(HasSubstr("4096 for what device buffers hold"), HasSubstr("this machine has available"),
+            HasSubstr("nothing was allocated"), HasSubstr("--max-memory")));
+  // A limit that was given counts instead.
+  SessionOptions options;
+  options.max_memory_bytes = need->device + need->host;
+  EXPECT_TRUE(check_memory(*program, options, {}, *fake.library(), machine));
+  machine = {need->host, false};
+  EXPECT_TRUE(check_memory(*program, {}, {}, *fake.library(), machine));
+  --machine.available_bytes;
+  EXPECT_FALSE(check_memory(*program, {}, {}, *fake.library(), machine));
+  options = {};
+  options.poison_fresh = true;
+  EXPECT_EQ(memory_need(*program, options, {})->device_held, kPool);
+}
+
 TEST_F(LimitsTest, BoundBuffersNeedNoMemory) {
   const auto a = trace.allocate(10000);
   const auto program = trace.program();

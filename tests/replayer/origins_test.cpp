@@ -289,5 +289,27 @@ TEST_F(OriginsTest, AFailureLeavesTheStrictComparison) {
   EXPECT_FALSE(failed) << "all calls were made to fail";
 }
 
+TEST_F(OriginsTest, AreNotLookedForWithoutTheMemoryForIt) {
+  const auto id = fresh();
+  set_part(id, 16);
+  load(options_of(Mode::kBatch));
+  const auto report = verify(replay->instance());
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->different, 1u);
+  const auto find = [&](const MachineMemory& machine) {
+    return OriginMap::find(replay->instance(), {}, nullptr, *report, nullptr, machine);
+  };
+  fake.log.clear();
+  for (const MachineMemory& machine : {MachineMemory{255, false}, MachineMemory{319, true}}) {
+    const auto refused = find(machine);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
+    EXPECT_THAT(refused.error().message, HasSubstr("more than this machine has available"));
+  }
+  EXPECT_TRUE(fake.log.empty());
+  EXPECT_TRUE(find({256, false}));
+  EXPECT_TRUE(find({320, true}));
+}
+
 }  // namespace
 }  // namespace gfxgraph::replayer::testing

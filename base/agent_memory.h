@@ -1,0 +1,16 @@
+// Memory of the software agent that reads as zero. On a GPU a fill takes no memory of the machine;
+// the agent's device memory is the machine's, so that a fill with zeros takes as much of it. The
+// agent exports a function that gives the pages back instead; the replay library calls it by name.
+#pragma once
+
+#include <cstddef>
+
+namespace gfxgraph {
+
+// Makes bytes of one allocation of the agent zero, and returns whole pages of them to the system.
+// False, and nothing is changed: they are no such bytes. No work may use them meanwhile. Throws
+// nothing; any thread.
+using AgentZeroFunction = bool (*)(void* memory, size_t bytes);
+inline constexpr const char* kAgentZeroFunction = "gfxgraph_agent_zero";
+
+}  // namespace gfxgraph
