@@ -44,7 +44,7 @@ using InfoTest = AgentTest;
 
 TEST_F(InfoTest, ExportsExactlyTheTable) {
   std::set<std::string> expected{"ROCR_1", "gfxgraph_agent_fault_state",
-                                 "gfxgraph_agent_kernel_code"};
+                                 "gfxgraph_agent_kernel_code", "gfxgraph_agent_zero"};
   for (const Row& row : kRows) expected.insert(row.name);
   EXPECT_EQ(dynamic_names(std::string("--defined-only ") + kAgentLibrary), expected);
 }
