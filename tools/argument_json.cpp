@@ -73,7 +73,7 @@ nlohmann::ordered_json launch_arguments_json(const format::Trace& trace,
       if (argument.kind == format::ArgumentKind::kGlobalBuffer &&
           argument.size_bytes == sizeof(uint64_t))
         value = fmt::format("{:#x}", read<uint64_t>(bytes.subspan(begin, sizeof(uint64_t))));
-      text = value + (text.empty() ? "" : ", " + text);
+      text = text.empty() ? std::move(value) : fmt::format("{}, {}", value, text);
     }
     json[name] = std::move(text);
   }
