@@ -50,7 +50,7 @@ def continues(build, scratch):
                 wanted = expected[:count] + [-1] * (TOKENS - count)
                 require(got == wanted, f"{recording} {mode} {layout}: {got}, not {wanted}")
     # From the middle of the program: what memory held there is not in the trace, the iterations run all the same.
-    got = step(build, scratch, trace, "--range", "decode#1", "--iterations", str(TOKENS - 1), "--mode", "batch")
+    got = step(build, scratch, trace, "--range", "decode#1", "--iterations", str(TOKENS - 1), "--mode", "batch", expect=3)
     require(got == expected, f"decode#1: {got}, not {expected}")
 
 
