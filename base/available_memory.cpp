@@ -14,7 +14,7 @@
 namespace gfxgraph {
 namespace {
 
-// The begin of a file of the kernel, all of which are shorter; empty if it cannot be read.
+// The beginning of a file of the kernel, all of which are shorter; empty if it cannot be read.
 class KernelText {
  public:
   explicit KernelText(const std::string& path) {
@@ -39,7 +39,7 @@ class KernelText {
   std::string_view rest_;
 };
 
-// The number behind `name` at the begin of a line; without a name the one that the file begins
+// The number behind `name` at the beginning of a line; without a name the one that the file begins
 // with.
 std::optional<uint64_t> number_in(const std::string& path, std::string_view name) {
   KernelText text(path);

@@ -362,19 +362,15 @@ Result<int> replay_trace(const Arguments& arguments) {
   progress.at("loading the trace onto the device");
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
                             load_hip(arguments, facts.emulated, *selected.whole));
-  std::optional<RangeEnd> range_end;
-  if (!arguments.no_verify && arguments.iterate.outputs.empty() &&
-      RangeEnd::is_needed(*selected.whole, *program)) {
-    watchdog.enter("replaying the whole trace for the end of the range");
-    progress.at("replaying the whole trace for the end of the range");
-    // A session of its own: work behind the range leaves nothing to the one that is measured.
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<Session> other,
-                              Session::load(selected.whole, library, options));
-    range_end = find_range_end(arguments, other, selected, options);
-    progress.clear();
-  }
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
                             Session::load(selected.whole, std::move(library), options));
+  std::optional<RangeEnd> range_end;
+  if (!arguments.no_verify && RangeEnd::is_needed(*selected.whole, *program)) {
+    watchdog.enter("replaying the whole trace for the end of the range");
+    progress.at("replaying the whole trace for the end of the range");
+    range_end = find_range_end(arguments, session, selected, options);
+    progress.clear();
+  }
   const RangeEnd* const end = range_end ? &*range_end : nullptr;
   if (arguments.bench) {
     watchdog.enter("measuring");

@@ -1,5 +1,7 @@
 // The bytes with which a range in the middle of a recording ends. The trace does not hold them, so
 // the tool replays the whole trace: if that ends as recorded, its bytes at the range's end count.
+// Not of memory that the host sees: what the program wrote there is in the trace where work next
+// reads it, which may be behind the range, or nowhere.
 #pragma once
 
 #include <memory>

@@ -125,7 +125,7 @@ class Flights {
   std::vector<Flight> land_before(format::HostFunctionId function);
   bool is_call(uint32_t number) const;
 
-  // Written with the lock.
+  // Written with the lock. It can be assigned, because a new trace begins with new Flights.
   struct Counter : std::atomic<uint32_t> {
     Counter() : atomic(1) {}
     Counter(const Counter& other) : atomic(other.load()) {}

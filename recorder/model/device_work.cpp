@@ -53,7 +53,7 @@ void DeviceWork::reachable_may_be_written(Work& work, format::StreamId stream) {
   }
   runs_.run_beside_functions(work.may_write, work, stream);
   // Not where the call may run host functions: it may wait for one that waits for another thread.
-  if (!work.may_write.empty() && work.runs == 0) work.kernels_call = guard_.issuing().begin();
+  if (!work.may_write.empty() && work.runs == 0) work.issuing_call = guard_.issuing().begin();
 }
 
 std::optional<format::Memset> DeviceWork::make_memset(const RawMemset& raw, format::StreamId stream,
@@ -222,7 +222,7 @@ void DeviceWork::commit(Work&& work) noexcept {
     }
     if (around) host_writes_.write_around_adopted(std::get<RawCopy>(work.raw));
     host_writes_.kernels_take_off(work, events_.stream_id(work.stream));
-    work.kernels_call.end();
+    work.issuing_call.end();
     for (const RawGraphMemory& memory : work.graph_memory) comes_or_goes(memory);
     if (allocations_.any_value()) follow_values(work);
     for (const Handle event : work.records) {

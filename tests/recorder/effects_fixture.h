@@ -19,6 +19,12 @@ class RecorderEffectsTest : public RecorderHostMemoryTest {
     device_memory(device_, sizeof(device_));
   }
 
+  // A new recording, of a program on this version of HIP.
+  void begin_on(int32_t version) {
+    state_.runtime_version = version;
+    std::filesystem::remove(path());
+    SetUp();
+  }
   void node(uintptr_t number, RawAction action, std::vector<Handle> after = {}) {
     recorder_->graphs().node_added(handle(30), handle(number), after.data(), after.size(),
                                    std::move(action), "add");

@@ -229,9 +229,7 @@ TEST_F(RecorderEffectsTest, WhatItWroteLeadsToNoMemoryThatBeginsMeanwhile) {
 TEST_F(RecorderEffectsTest, AFunctionThatTheRuntimeCallsEarlyIsBesideAllBeforeIt) {
   for (const int32_t version : {50'221'153, 60'443'483}) {
     SCOPED_TRACE(version);
-    state_.runtime_version = version;
-    std::filesystem::remove(path());
-    SetUp();
+    begin_on(version);
     recorder_->host_registered(host_, sizeof(host_), 0);
     host_[100] = 0;
     kernel_node(1, host_);
@@ -250,10 +248,8 @@ TEST_F(RecorderEffectsTest, AFunctionThatTheRuntimeCallsEarlyIsBesideAllBeforeIt
 TEST_F(RecorderEffectsTest, AFunctionBehindACopyToPlainMemoryIsCalledInItsTurn) {
   for (const bool direct : {true, false}) {
     SCOPED_TRACE(direct);
-    state_.runtime_version = 50'221'153;
     state_.direct = direct;
-    std::filesystem::remove(path());
-    SetUp();
+    begin_on(50'221'153);
     RawMemset set;
     set.address = reinterpret_cast<uint64_t>(device_);
     set.width_elements = 64;
@@ -280,9 +276,7 @@ TEST_F(RecorderEffectsTest, AFunctionBehindACopyToPlainMemoryIsCalledInItsTurn) 
 TEST_F(RecorderEffectsTest, AFunctionThatIsCalledBeforeACopyToPinnedMemoryIsIncomplete) {
   for (const bool writes : {true, false}) {
     SCOPED_TRACE(writes);
-    state_.runtime_version = 50'221'153;
-    std::filesystem::remove(path());
-    SetUp();
+    begin_on(50'221'153);
     recorder_->host_registered(host_, sizeof(host_), 0);
     char value = 0;
     copy_node(1, host_, MemorySide::kHost, device_, MemorySide::kDevice, 64);
@@ -301,9 +295,7 @@ TEST_F(RecorderEffectsTest, AFunctionThatIsCalledBeforeACopyToPinnedMemoryIsInco
 TEST_F(RecorderEffectsTest, AnEdgeThatTheRuntimeMayLoseIsNamed) {
   for (const int32_t version : {50'221'153, 60'443'483}) {
     SCOPED_TRACE(version);
-    state_.runtime_version = version;
-    std::filesystem::remove(path());
-    SetUp();
+    begin_on(version);
     RawMemset raw;
     raw.address = reinterpret_cast<uint64_t>(device_);
     raw.width_elements = 64;
@@ -517,9 +509,7 @@ TEST_F(RecorderEffectsTest, WhatACopyLeavesInMemoryOfCopyNodesBesideOthersIsTheH
 TEST_F(RecorderEffectsTest, APlainSourceIsReadWhenTheRuntimeReadsIt) {
   for (const int32_t version : {50'221'153, 60'443'483}) {
     SCOPED_TRACE(version);
-    state_.runtime_version = version;
-    std::filesystem::remove(path());
-    SetUp();
+    begin_on(version);
     std::memset(other_, 1, 64);
     function_node(1, [&] { std::memset(other_, 2, 64); });
     copy_node(2, device_, MemorySide::kDevice, other_, MemorySide::kHost, 64, {handle(1)});

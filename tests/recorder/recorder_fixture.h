@@ -225,13 +225,16 @@ class RecorderHostMemoryTest : public RecorderTest {
     return raw;
   }
 
-  // With what the kernel writes while its call is being recorded.
-  void launch(void* address, Handle stream = handle(10)) {
-    Work work;
+  void prepare_launch(Work& work, void* address, Handle stream = handle(10)) {
     work.raw = raw_launch(address);
     work.stream = stream;
     work.call = "hipModuleLaunchKernel";
     recorder_->prepare(work);
+  }
+  // With what the kernel writes while its call is being recorded.
+  void launch(void* address, Handle stream = handle(10)) {
+    Work work;
+    prepare_launch(work, address, stream);
     recorder_->commit(std::move(work));
   }
 

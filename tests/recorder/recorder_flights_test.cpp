@@ -84,10 +84,7 @@ TEST_F(RecorderFlightsTest, FreedMemoryIsNotLookedAt) {
   launch(host_);
   wait();
   Work work;
-  work.raw = raw_launch(other_);
-  work.stream = handle(10);
-  work.call = "hipModuleLaunchKernel";
-  recorder_->prepare(work);
+  prepare_launch(work, other_);
   Freeing freeing = recorder_->freeing(reinterpret_cast<uint64_t>(host_));
   host_[100] = 1;
   recorder_->commit(std::move(work));
@@ -109,10 +106,7 @@ TEST_F(RecorderFlightsTest, WhatOthersWriteDuringALaunchIsNotItsKernels) {
     wait(handle(11));
   }).join();
   Work work;
-  work.raw = raw_launch(other_);
-  work.stream = handle(10);
-  work.call = "hipModuleLaunchKernel";
-  recorder_->prepare(work);
+  prepare_launch(work, other_);
   host_[100] = 1;
   other_[100] = 1;
   recorder_->commit(std::move(work));
@@ -274,10 +268,7 @@ TEST_F(RecorderFlightsTest, WhatAKernelWritesThatHasEndedAtOnceIsNotTheProgramsB
   wait();
   launch(other_);
   Work work;
-  work.raw = raw_launch(host_);
-  work.stream = handle(10);
-  work.call = "hipModuleLaunchKernel";
-  recorder_->prepare(work);
+  prepare_launch(work, host_);
   host_[100] = 1;
   state_.stream = StreamState::kIdle;
   recorder_->commit(std::move(work));
@@ -334,10 +325,7 @@ TEST_F(RecorderFlightsTest,
   launch(other_);
   host_function([] {});
   Work work;
-  work.raw = raw_launch(host_);
-  work.stream = handle(10);
-  work.call = "hipModuleLaunchKernel";
-  recorder_->prepare(work);
+  prepare_launch(work, host_);
   during_call_();
   host_[100] = 1;
   recorder_->commit(std::move(work));

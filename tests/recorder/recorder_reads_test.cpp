@@ -210,10 +210,7 @@ TEST_F(RecorderReadsTest, WhatTheProgramUndoesOfAKernelThatEndedAtOnceIsWritten)
   launch(host_);
   host_[5000] = 1;
   Work work;
-  work.raw = raw_launch(host_);
-  work.stream = handle(11);
-  work.call = "hipModuleLaunchKernel";
-  recorder_->prepare(work);
+  prepare_launch(work, host_, handle(11));
   state_.arrive();
   host_[4104] = 5;  // the second kernel
   state_.stream = StreamState::kIdle;

@@ -19,20 +19,19 @@ class ToolRangeEndTest : public ::testing::Test {
  protected:
   ToolRangeEndTest() : trace(fake) {
     add_test_kernels(fake);
-    buffer = trace.allocate_words({1, 2, 3, 4}, format::AllocationKind::kHostPinned);
-    for (int i = 0; i < 3; ++i) {
-      launch_double();
-      trace.host_write(buffer, 0, {static_cast<uint8_t>(i + 1), 0, 0, 0});
-    }
+    buffer = trace.allocate_words({1, 2, 3, 4});
+  }
+  // Three launches, of which the range has the second.
+  void load() {
+    for (int i = 0; i < 3; ++i) launch_double(buffer);
     whole = trace.program();
-    // The second launch, and the host write behind it.
     range = whole->cut(whole->operations()[1].sequence, whole->operations()[2].sequence);
     options.mode = Mode::kGraph;
     options.values_change = false;
     session = *Session::load(whole, fake.library(), options);
   }
-  void launch_double() {
-    trace.launch("double", Arguments().value(trace.address(buffer)).value(4u));
+  void launch_double(format::AllocationId id) {
+    trace.launch("double", Arguments().value(trace.address(id)).value(4u));
   }
   Verdict replay(const RangeEnd* end) {
     facts = {};
@@ -55,6 +54,7 @@ class ToolRangeEndTest : public ::testing::Test {
 };
 
 TEST_F(ToolRangeEndTest, AReplayOfTheWholeTraceTellsIt) {
+  load();
   EXPECT_TRUE(RangeEnd::is_needed(*whole, *range));
   EXPECT_FALSE(RangeEnd::is_needed(*whole, *whole));
   EXPECT_EQ(replay(nullptr).code, kExitDataLost);
@@ -67,7 +67,22 @@ TEST_F(ToolRangeEndTest, AReplayOfTheWholeTraceTellsIt) {
   EXPECT_THAT(text, HasSubstr("times of 2 runs"));
 }
 
+// What the program wrote into it after its last launch stands nowhere in the trace of the range.
+TEST_F(ToolRangeEndTest, MemoryThatTheHostSeesIsNotCompared) {
+  const format::AllocationId pinned =
+      trace.allocate_words({1, 2, 3, 4}, format::AllocationKind::kHostPinned);
+  launch_double(pinned);
+  load();
+  range = whole->cut(whole->operations()[0].sequence, whole->operations()[2].sequence);
+  const Result<RangeEnd> end = RangeEnd::find(session, whole, *range, options);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(replay(&*end).code, kExitDataLost);
+  EXPECT_THAT(text, HasSubstr("not compared, the program may have written it"));
+  EXPECT_THAT(text, HasSubstr("1 compared with a replay of the whole trace"));
+}
+
 TEST_F(ToolRangeEndTest, AnotherEndIsADifference) {
+  load();
   const Result<RangeEnd> end = RangeEnd::find(session, whole, *range, options);
   ASSERT_TRUE(end) << end.error().message;
   fake.kernels["double"] = [](const FakeLaunch&) {};
@@ -77,6 +92,7 @@ TEST_F(ToolRangeEndTest, AnotherEndIsADifference) {
 }
 
 TEST_F(ToolRangeEndTest, AWholeTraceThatDiffersTellsNothing) {
+  load();
   fake.kernels["double"] = [](const FakeLaunch&) {};
   const Result<RangeEnd> end = RangeEnd::find(session, whole, *range, options);
   ASSERT_FALSE(end);
