@@ -108,12 +108,12 @@ bool may_miss_lanes(const Inst& inst) {
          (control >> 18 & 3) == 0;
 }
 
-bool misses_none_of_all(const Inst& inst) {
+bool misses_none_if_all_active(const Inst& inst) {
   return inst.op != Op::ds_bpermute_b32 && inst.op != Op::ds_permute_b32;
 }
 
-bool writes_all_of_all(const Inst& inst) {
-  if (!misses_none_of_all(inst)) return false;
+bool writes_all_if_all_active(const Inst& inst) {
+  if (!misses_none_if_all_active(inst)) return false;
   if (!emulator::is_vector_alu(inst.format) || inst.extra() != VopExtra::kDpp16) return true;
   const auto control = static_cast<uint32_t>(inst.imm);
   const bool zero = (control >> 19 & 1) != 0;

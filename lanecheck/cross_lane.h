@@ -28,7 +28,7 @@ CrossLane cross_lane(const emulator::Inst& inst, const emulator::Wave& wave);
 bool may_miss_lanes(const emulator::Inst& inst);
 // In a wave whose lanes are all active, whatever they hold: whether neither can be set, and whether
 // each lane is written.
-bool misses_none_of_all(const emulator::Inst& inst);
-bool writes_all_of_all(const emulator::Inst& inst);
+bool misses_none_if_all_active(const emulator::Inst& inst);
+bool writes_all_if_all_active(const emulator::Inst& inst);
 
 }  // namespace gfxgraph::lanecheck

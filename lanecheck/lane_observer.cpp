@@ -51,8 +51,8 @@ void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
   operands.hooked = watch.how == AddressFlow::Watch::How::kRun ||
                     (watch.how == AddressFlow::Watch::How::kAlone && rule != ShadowRule::kNone);
   if (rule == ShadowRule::kCrossLane && emulator::permutes_lanes(inst)) {
-    if (misses_none_of_all(inst)) operands.user |= kMissesNone;
-    if (writes_all_of_all(inst)) operands.user |= kWritesAll;
+    if (misses_none_if_all_active(inst)) operands.user |= kMissesNone;
+    if (writes_all_if_all_active(inst)) operands.user |= kWritesAll;
   }
   if (!operands.hooked && rule == ShadowRule::kCrossLane && may_miss_lanes(inst)) {
     operands.hooked = true;
