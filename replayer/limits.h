@@ -21,8 +21,8 @@ struct MemoryNeed {
   uint64_t device_apart = 0;  // without packing; what is not packed is the same
   uint64_t host = 0;  // pinned and registered memory, staging of copies, argument blocks, tables
   uint64_t received = 0;  // of `host`: what copies to the host bring for which staging has no place
-  // What the buffers of `device` hold at their begin or end that is not zero, as far as the trace
-  // says: memory that is never written takes none on the software agent.
+  // What the buffers of `device` hold at their beginning or end that is not zero, as far as the
+  // trace says: memory that is never written takes none on the software agent.
   uint64_t device_held = 0;
 };
 // Empty if it exceeds an address space.
