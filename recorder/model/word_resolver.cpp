@@ -156,9 +156,12 @@ bool WordResolver::code(uint64_t value, Relocation& relocation) const {
 bool WordResolver::in_memory(uint64_t value, Relocation& relocation) const {
   const Allocation* target = map_.find_live_or_freed(value);
   if (target == nullptr || !target->is_meant_by(value)) {
-    // Not registered memory by its host address: heaps are full of such words, and what is left of
-    // a freed block may be overwritten in part.
-    return code(value, relocation);
+    if (code(value, relocation)) return true;
+    const Allocation* const alias = map_.find_alias(value);
+    if (alias == nullptr) return false;
+    point(relocation, *alias, value - alias->host_address);
+    relocation.ambiguous = true;
+    return true;
   }
   const uint64_t addend = value - target->address;
   // The end of the allocation in front of a code object equals the address of its first byte.

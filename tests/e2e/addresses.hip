@@ -73,6 +73,10 @@ __global__ void sum_ids(const int* ids, int count, unsigned* out) {
   *out = sum;
 }
 
+__global__ void add_rows(const float* const* rows, int count, float* to) {
+  for (int row = 0; row < count; ++row) to[threadIdx.x] += rows[row][threadIdx.x];
+}
+
 struct __attribute__((packed)) Packed {
   int count;
   const float* from;
@@ -142,6 +146,22 @@ bool outside_host() {
     for (float* one : from) CHECK(hipHostFree(one));
   }
   return true;
+}
+
+// A table in memory leads to registered memory by the host's address.
+bool registered_words() {
+  float* to = zeros();
+  static float host[3 * kCount];
+  for (float& one : host) one = 1000;
+  CHECK(hipHostRegister(host, sizeof(host), 0));
+  const float* const words[] = {host, host + kCount, host + 2 * kCount};
+  const float** table = nullptr;
+  CHECK(hipMalloc(&table, sizeof(words)));
+  CHECK(hipMemcpy(table, words, sizeof(words), hipMemcpyHostToDevice));
+  add_rows<<<1, kCount>>>(table, 3, to);
+  CHECK(hipDeviceSynchronize());
+  CHECK(hipHostUnregister(host));
+  return expect("add_rows", first_of(to), 3000);
 }
 
 bool far_outside() {
@@ -272,7 +292,7 @@ int main(int argc, char** argv) {
     bool (*run)();
   } modes[] = {{"outside", outside},     {"far_outside", far_outside}, {"outside_host", outside_host}, {"sentinels", sentinels},
                {"lookalike", lookalike}, {"packed", packed},           {"tagged", tagged},
-               {"recycled", recycled},   {"variable", through_variable},
+               {"registered_words", registered_words}, {"recycled", recycled},   {"variable", through_variable},
                {"functions", functions},
                {"recycled_pinned", recycled_pinned}};
   for (const auto& one : modes) {
