@@ -24,6 +24,9 @@ void keep_attributes(const RawAction& before, RawAction& now) {
   auto* const changed = std::get_if<RawLaunch>(&now);
   if (launch != nullptr && changed != nullptr)
     changed->shape.cooperative = launch->shape.cooperative;
+  const auto* const copy = std::get_if<RawCopy>(&before);
+  auto* const changed_copy = std::get_if<RawCopy>(&now);
+  if (copy != nullptr && changed_copy != nullptr) changed_copy->form = copy->form;
 }
 
 // The runtimes differ in whether such a node moves to the current device.
@@ -35,6 +38,16 @@ bool moves(const RawAction& before, const RawAction& now) {
   return first != nullptr && second != nullptr && first->kernel != nullptr &&
          second->kernel != nullptr &&
          first->kernel->module->device != second->kernel->module->device;
+}
+
+constexpr const char* kOtherForm =
+    "of a copy node that a call of another form made (1D, 3D, symbol, driver): this runtime may "
+    "ignore the parameters, or write past the node (docs/runtime-quirks.md, kCopyNodeOfOtherForm)";
+bool other_form(const RawAction& before, const RawAction& now) {
+  const auto* const first = std::get_if<RawCopy>(&before);
+  const auto* const second = std::get_if<RawCopy>(&now);
+  return first != nullptr && second != nullptr && first->form != second->form &&
+         first->form != CopyForm::kUnknown && second->form != CopyForm::kUnknown;
 }
 
 }  // namespace
@@ -266,6 +279,13 @@ void Graphs::child_node_added(Handle graph, Handle node, const void* const* depe
   });
 }
 
+void Graphs::check_form(const RawAction& before, const RawAction& now, const char* call) {
+  if (other_form(before, now) &&
+      hip_quirk_seen(HipQuirk::kCopyNodeOfOtherForm, facts_.runtime_version)) {
+    finding(FindingKind::kIncomplete, call, kOtherForm);
+  }
+}
+
 void Graphs::node_changed(Handle node, RawAction action, const char* call) noexcept {
   guarded([&] {
     note_words(action);
@@ -273,6 +293,7 @@ void Graphs::node_changed(Handle node, RawAction action, const char* call) noexc
       if (const auto index = model->find(node)) {
         if (moves(model->nodes[*index].action, action))
           finding(FindingKind::kIncomplete, call, kMoved);
+        check_form(model->nodes[*index].action, action, call);
         keep_attributes(model->nodes[*index].action, action);
         model->nodes[*index].action = std::move(action);
         return;
@@ -386,6 +407,7 @@ void Graphs::executable_changed(Handle executable, Handle node, RawAction action
         if (flat.handle == nullptr || flat.handle != node) continue;
         RawAction& own = flat.disabled ? *flat.disabled : flat.action;
         if (moves(own, action)) finding(FindingKind::kIncomplete, call, kMoved);
+        check_form(own, action, call);
         keep_attributes(own, action);
         own = std::move(action);
         found->second.changed = true;

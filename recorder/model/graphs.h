@@ -67,6 +67,8 @@ class Graphs : private Part {
   std::shared_ptr<GraphTemplate> find_graph(Handle graph, const char* call);
   // Of a kernel node; nullptr, with a finding: it was not recorded.
   RawLaunch* find_launch(Handle node, const char* call);
+  // The parameters `now` of a node that is `before`.
+  void check_form(const RawAction& before, const RawAction& now, const char* call);
   void forget_children(const GraphTemplate& model);
   void learn_node_handles(Handle graph, GraphTemplate& model, const char* call);
   void add_node(Handle graph, TemplateNode node, const void* const* dependencies, size_t count,

@@ -46,6 +46,9 @@ struct RawCopyEnd {
 // The kind that the call states for an end; kUnknown: look it up in the allocation map.
 enum class MemorySide : uint8_t { kUnknown, kHost, kDevice };
 
+// Which of the calls that make copy nodes describes a copy. HIP has a class of nodes for each.
+enum class CopyForm : uint8_t { kUnknown, kLinear, kBox, kDriverBox, kFromSymbol, kToSymbol };
+
 struct RawCopy {
   RawCopyEnd destination;
   RawCopyEnd source;
@@ -57,6 +60,7 @@ struct RawCopy {
   // A copy from or to a variable: the device that was current when the copy was made. The runtime
   // uses the variable of the device that is current when it copies.
   std::optional<format::DeviceNumber> variable_of = {};
+  CopyForm form = CopyForm::kUnknown;
 };
 
 struct RawMemset {

@@ -11,6 +11,7 @@ namespace {
 RawCopy raw_copy_2d(const void* destination, size_t destination_pitch, const void* source,
                     size_t source_pitch, size_t width, size_t height, hipMemcpyKind kind) {
   RawCopy raw = raw_copy_1d(destination, source, width, kind);
+  raw.form = CopyForm::kBox;
   raw.destination.pitch_bytes = destination_pitch;
   raw.source.pitch_bytes = source_pitch;
   raw.height = height;
@@ -218,16 +219,19 @@ RawCopy raw_copy_1d(const void* destination, const void* source, size_t bytes,
   raw.width_bytes = bytes;
   raw.destination_side = destination_side(kind);
   raw.source_side = source_side(kind);
+  raw.form = CopyForm::kLinear;
   return raw;
 }
 
 bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) noexcept {
   static_assert(sizeof(HIP_MEMCPY3D) < sizeof(WideMemcpy3d));  // the header of HIP 5
+  raw.form = CopyForm::kDriverBox;
   return runtime_major() >= 6 ? raw_copy_box(reinterpret_cast<const WideMemcpy3d&>(params), raw)
                               : raw_copy_box(params, raw);
 }
 
 bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {
+  raw.form = CopyForm::kBox;
   raw.width_bytes = params.extent.width;
   raw.height = params.extent.height;
   raw.depth = params.extent.depth;

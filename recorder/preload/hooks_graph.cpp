@@ -62,6 +62,7 @@ RawAction symbol_action(int index, const void* symbol, size_t offset, bool to_sy
   RawCopy raw;
   raw.width_bytes = bytes;
   raw.variable_of = current_device;
+  raw.form = to_symbol ? CopyForm::kToSymbol : CopyForm::kFromSymbol;
   (to_symbol ? raw.destination : raw.source).address = address + offset;
   (to_symbol ? raw.source : raw.destination).address = address_of(other);
   return raw;

@@ -132,6 +132,42 @@ TEST_F(RecorderGraphTest, NodesThatTheRuntimeMayDropMakeATraceIncomplete) {
   }
 }
 
+TEST_F(RecorderGraphTest, ACopyNodeThatIsSetByACallOfAnotherForm) {
+  const auto copy = [&](CopyForm form) {
+    RawCopy raw;
+    raw.destination.address = reinterpret_cast<uint64_t>(&data_[8]);
+    raw.source.address = reinterpret_cast<uint64_t>(&data_[0]);
+    raw.width_bytes = 8;
+    raw.form = form;
+    return raw;
+  };
+  using enum CopyForm;
+  struct Case {
+    CopyForm made, set;
+    bool known;
+  };
+  for (const Case& one :
+       {Case{kLinear, kLinear, true}, Case{kBox, kBox, true}, Case{kLinear, kBox, false},
+        Case{kBox, kLinear, false}, Case{kBox, kDriverBox, false}, Case{kToSymbol, kLinear, false},
+        Case{kUnknown, kBox, true}}) {
+    for (const bool executable : {false, true}) {
+      std::filesystem::remove(path());
+      make({});
+      device_memory(data_, sizeof(data_));
+      recorder_->graphs().graph_created(handle(30));
+      add_node(handle(30), handle(31), copy(one.made));
+      if (!executable) recorder_->graphs().node_changed(handle(31), copy(one.set), "set");
+      recorder_->graphs().graph_instantiated(handle(40), handle(30));
+      if (executable)
+        recorder_->graphs().executable_changed(handle(40), handle(31), copy(one.set), "set");
+      launch(handle(40), nullptr);
+      const auto trace = finish();
+      ASSERT_TRUE(trace);
+      EXPECT_EQ(trace->complete(), one.known) << static_cast<int>(one.made) << executable;
+    }
+  }
+}
+
 TEST_F(RecorderGraphTest, RowsOfWideElementsAreRecordedAsTheRuntimeSetsThem) {
   for (const int32_t version : {60'443'483, 80'000'000}) {
     state_.runtime_version = version;
