@@ -15,7 +15,7 @@ class Sum {
   explicit Sum(uint32_t words, const BudgetLimits& limits = {}) : words_(words), budget_(limits) {
     format::AllocationBegin from;
     from.id = 1;
-    from.recorded_address = 0x7f0000000000;
+    from.recorded_address = kFrom;
     from.size_bytes = from.initial.size_bytes = uint64_t{words} * 8;
     for (uint32_t n = 0; n < words; ++n)
       from.initial.relocations.push_back({uint64_t{n} * 8, 1, n});
@@ -35,7 +35,10 @@ class Sum {
   }
   // A kernel reads the buffer through the word of this number, which starts at 1.
   void follow(uint32_t word) {
-    provenance_.reach(Tags::of(word, 1), Tags::of(word, 0), 0x7f0000000000 + word - 1);
+    provenance_.reach(Tags::of(word, 1), Tags::of(word, 0), kFrom + word - 1);
+  }
+  Tag tag_of_recorded(uint32_t n, unsigned half) {
+    return provenance_.memory().get(kFrom + n * 8 + half * 4);
   }
   bool result_is_data() {
     for (unsigned half = 0; half < 2; ++half)
@@ -57,12 +60,19 @@ class Sum {
   }
 
  private:
-  static constexpr uint64_t kTo = 0x7f8000000000;
+  static constexpr uint64_t kFrom = 0x7f0000000000, kTo = 0x7f8000000000;
   uint32_t words_;
   Budget budget_;
   Provenance provenance_{budget_};
   Tag sum_[2] = {};
 };
+
+TEST(Provenance, RecordedWordsAreNumberedInTheirOrder) {
+  Sum sum(3);
+  for (uint32_t n = 0; n < 3; ++n)
+    for (unsigned half = 0; half < 2; ++half)
+      EXPECT_EQ(sum.tag_of_recorded(n, half), Tags::of(n + 1, half)) << n << ", " << half;
+}
 
 TEST(Provenance, AResultOfDataIsData) {
   for (const uint32_t words : {1U, 2U, 8U, 9U, 16U, 17U, 40U, 5000U}) {
