@@ -99,6 +99,31 @@ TEST(Provenance, AResultOfOnePointerIsNotClaimedToBeData) {
     }
 }
 
+// A graph is launched again, and there was no memory for a word of its node.
+TEST(Provenance, AWordThatWasLostHasNoNumberInLaterLaunches) {
+  constexpr uint64_t kBuffer = 0x7f0000000000, kArguments = kBuffer + 0xf000;
+  BudgetLimits limits;
+  limits.memory_bytes = 100'000;
+  Budget budget(limits);
+  Provenance provenance(budget);
+  format::AllocationBegin begin;
+  begin.id = 1;
+  begin.recorded_address = kBuffer;
+  begin.size_bytes = begin.initial.size_bytes = 0x2000;
+  for (uint64_t n = 0; n < 1023; ++n) begin.initial.relocations.push_back({n * 8, 1, 0});
+  provenance.next_event(1);
+  provenance.apply(begin);
+  ASSERT_EQ(provenance.memory().get(kBuffer + 1022 * 8), Tags::of(1023, 0));
+  format::Launch launch;
+  launch.kernarg.resize(8);
+  launch.relocations.push_back({0, 1, 0});
+  for (int n = 0; n < 2; ++n) {
+    provenance.next_node(1, 0);
+    provenance.launch(launch, kArguments);
+    EXPECT_EQ(provenance.memory().get(kArguments), Tag{0}) << "launch " << n;
+  }
+}
+
 // What lies outside of all allocations is remembered, until one begins there.
 TEST(Provenance, RemembersWhatIsNotRecorded) {
   constexpr uint64_t kFirstBuffer = 0x7f0000000000, kSecondBuffer = kFirstBuffer + 0x10000,
