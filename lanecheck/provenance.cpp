@@ -52,12 +52,11 @@ uint32_t Provenance::place(format::WordPart part) {
 uint32_t Provenance::add_word(const format::Relocation& relocation, format::WordPart part,
                               uint64_t value) {
   // A node's words are those of all launches of its graph.
+  uint32_t* known = nullptr;
   if (place_.graph != 0) {
     const uint64_t node = uint64_t{place_.graph} << 32 | place_.node;
-    uint32_t& known =
-        node_words_[{node, relocation.offset_bytes << 3 | static_cast<unsigned>(part)}];
-    if (known != 0) return known;
-    known = static_cast<uint32_t>(words_.size());
+    known = &node_words_[{node, relocation.offset_bytes << 3 | static_cast<unsigned>(part)}];
+    if (*known != 0) return *known;
   }
   if (words_.size() > Tags::kMostWords ||
       (words_.size() % 1024 == 0 &&
@@ -75,7 +74,9 @@ uint32_t Provenance::add_word(const format::Relocation& relocation, format::Word
   const auto target = live_.find(address_of(relocation.allocation));
   word.code = target != live_.end() && target->second.code;
   words_.push_back(word);
-  return static_cast<uint32_t>(words_.size() - 1);
+  const auto number = static_cast<uint32_t>(words_.size() - 1);
+  if (known != nullptr) *known = number;
+  return number;
 }
 
 // ---- events ----

@@ -15,7 +15,7 @@ class Sum {
   explicit Sum(uint32_t words, const BudgetLimits& limits = {}) : words_(words), budget_(limits) {
     format::AllocationBegin from;
     from.id = 1;
-    from.recorded_address = 0x7f0000000000;
+    from.recorded_address = kFrom;
     from.size_bytes = from.initial.size_bytes = uint64_t{words} * 8;
     for (uint32_t n = 0; n < words; ++n)
       from.initial.relocations.push_back({uint64_t{n} * 8, 1, n});
@@ -35,7 +35,10 @@ class Sum {
   }
   // A kernel reads the buffer through the word of this number, which starts at 1.
   void follow(uint32_t word) {
-    provenance_.reach(Tags::of(word, 1), Tags::of(word, 0), 0x7f0000000000 + word - 1);
+    provenance_.reach(Tags::of(word, 1), Tags::of(word, 0), kFrom + word - 1);
+  }
+  Tag tag_of_recorded(uint32_t n, unsigned half) {
+    return provenance_.memory().get(kFrom + n * 8 + half * 4);
   }
   bool result_is_data() {
     for (unsigned half = 0; half < 2; ++half)
@@ -57,12 +60,19 @@ class Sum {
   }
 
  private:
-  static constexpr uint64_t kTo = 0x7f8000000000;
+  static constexpr uint64_t kFrom = 0x7f0000000000, kTo = 0x7f8000000000;
   uint32_t words_;
   Budget budget_;
   Provenance provenance_{budget_};
   Tag sum_[2] = {};
 };
+
+TEST(Provenance, RecordedWordsAreNumberedInTheirOrder) {
+  Sum sum(3);
+  for (uint32_t n = 0; n < 3; ++n)
+    for (unsigned half = 0; half < 2; ++half)
+      EXPECT_EQ(sum.tag_of_recorded(n, half), Tags::of(n + 1, half)) << n << ", " << half;
+}
 
 TEST(Provenance, AResultOfDataIsData) {
   for (const uint32_t words : {1U, 2U, 8U, 9U, 16U, 17U, 40U, 5000U}) {
@@ -87,6 +97,31 @@ TEST(Provenance, AResultOfOnePointerIsNotClaimedToBeData) {
       sum.follow(pointer);
       EXPECT_FALSE(sum.result_is_data()) << pointer << " of " << words;
     }
+}
+
+// A graph is launched again, and there was no memory for a word of its node.
+TEST(Provenance, AWordThatWasLostHasNoNumberInLaterLaunches) {
+  constexpr uint64_t kBuffer = 0x7f0000000000, kArguments = kBuffer + 0xf000;
+  BudgetLimits limits;
+  limits.memory_bytes = 100'000;
+  Budget budget(limits);
+  Provenance provenance(budget);
+  format::AllocationBegin begin;
+  begin.id = 1;
+  begin.recorded_address = kBuffer;
+  begin.size_bytes = begin.initial.size_bytes = 0x2000;
+  for (uint64_t n = 0; n < 1023; ++n) begin.initial.relocations.push_back({n * 8, 1, 0});
+  provenance.next_event(1);
+  provenance.apply(begin);
+  ASSERT_EQ(provenance.memory().get(kBuffer + 1022 * 8), Tags::of(1023, 0));
+  format::Launch launch;
+  launch.kernarg.resize(8);
+  launch.relocations.push_back({0, 1, 0});
+  for (int n = 0; n < 2; ++n) {
+    provenance.next_node(1, 0);
+    provenance.launch(launch, kArguments);
+    EXPECT_EQ(provenance.memory().get(kArguments), Tag{0}) << "launch " << n;
+  }
 }
 
 // What lies outside of all allocations is remembered, until one begins there.

@@ -90,6 +90,21 @@ TEST(RaceTruth, Global) {
   check_all(faults, with_races());
 }
 
+// A load of one value for all lanes is named with the dword of it that others write.
+TEST(RaceTruth, ScalarLoads) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace("races.bundle");
+  global(FindingClass::kR3, "lost_update", 2).build(trace, "lost_update");
+  CheckOptions options;
+  options.selection.tools = with_races();
+  const Result<Report> report = trace.try_check(options);
+  ASSERT_TRUE(report) << report.error().message;
+  const auto load = std::ranges::find(report->findings, "s_load_dword", &Finding::mnemonic);
+  ASSERT_NE(load, report->findings.end()) << render_text(*report, "t");
+  EXPECT_EQ(load->finding_class, FindingClass::kR3);
+  EXPECT_EQ(load->access_bytes, 4U);
+}
+
 // ---- launches ----
 
 // fill on one stream, then add_to that reads or writes the same buffer on another; the twin has

@@ -65,6 +65,10 @@ std::vector<Fault> faults_of(const Kind& kind) {
         t.launch(kernel, 1, 32, {to, t.buffer(126 * 4), 126});
       });
   add(FindingClass::kE2, "atomic past the end", "add_items", store(0));
+  add(FindingClass::kE1, "store as far behind the end as its base is before it",
+      "store_from_middle", [](TraceBuilder& t, const std::string& kernel) {
+        t.launch(kernel, 1, 32, {t.buffer(4 * kPage), 3072, 2048, 4096});
+      });
   for (const char* kernel : {"by_pointer", "by_buffer"}) {
     add(FindingClass::kE6, std::string(kernel) + " into a neighbour", kernel,
         [](TraceBuilder& t, const std::string& launched) {

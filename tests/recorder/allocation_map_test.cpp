@@ -5,6 +5,8 @@
 #include <random>
 #include <set>
 
+#include "recorder/model/allocations.h"
+
 namespace gfxgraph::recorder {
 namespace {
 
@@ -158,6 +160,19 @@ TEST(AllocationMap, TheBeginOfAFreedAllocationIsNotTheEndOfItsNeighbour) {
   EXPECT_EQ(id_of(map.find_live_or_freed(0x10ff)), 1u);
   EXPECT_EQ(id_of(map.find(0x1100)), 1u) << "an argument: one past the end";
   EXPECT_EQ(id_of(map.find_live_or_freed(0x1200)), 0u);
+}
+
+TEST(AllocationsTest, TheTargetsOfWordsAreCopiedWhenTheyHaveChanged) {
+  LaunchLanes lanes;
+  Allocations allocations(lanes);
+  allocations.insert(allocation(1, 0x1000, 0x100));
+  const auto first = allocations.words_now();
+  EXPECT_EQ(allocations.words_now(), first);
+  allocations.insert(allocation(2, 0x2000, 0x100));
+  const auto second = allocations.words_now();
+  EXPECT_NE(second, first);
+  EXPECT_EQ(id_of(first->map.find(0x2000)), 0u) << "it was not there then";
+  EXPECT_EQ(id_of(second->map.find(0x2000)), 2u);
 }
 
 }  // namespace

@@ -68,6 +68,17 @@ TEST(GraphModel, ChildGraphsAreSplicedIn) {
   EXPECT_EQ((*flat)[4].handle, node_handle(3));
 }
 
+TEST(GraphModel, OnlyChangedLevelsMayDropNodes) {
+  GraphTemplate graph;
+  graph.nodes = {node(1, {}), node(2, {}), node(3, {}), node(4, {})};
+  graph.remove(3);
+  graph.connect(0, 1);
+  graph.connect(1, 2);
+  EXPECT_FALSE(may_drop_nodes(graph)) << "each is where its edges lead to";
+  graph.disconnect(0, 1);
+  EXPECT_TRUE(may_drop_nodes(graph)) << "two are nearer to a root now";
+}
+
 TEST(GraphModel, EmptyChildrenPassDependenciesOn) {
   GraphTemplate graph;
   graph.nodes = {node(1, {}), node(2, {0}), node(3, {1})};

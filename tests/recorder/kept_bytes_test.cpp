@@ -86,6 +86,20 @@ TEST_F(KeptBytesTest, PlacesInTheFileAreUsedAgain) {
   EXPECT_EQ(last.all(), some(64 * 100, 3));
 }
 
+TEST_F(KeptBytesTest, PlacesBeforeTheEndAreGivenUpWithIt) {
+  const KeptBytes first = store_.keep(some(64 * 100, 1));
+  KeptBytes second = store_.keep(some(64 * 100, 2));
+  KeptBytes last = store_.keep(some(64 * 100, 3));
+  second = {};
+  last = {};
+  EXPECT_EQ(file_bytes(), 6400u);
+  const KeptBytes one = store_.keep(some(64 * 50, 4)), other = store_.keep(some(64 * 200, 5));
+  EXPECT_EQ(file_bytes(), 6400u + 3200 + 12800);
+  EXPECT_EQ(first.all(), some(64 * 100, 1));
+  EXPECT_EQ(one.all(), some(64 * 50, 4));
+  EXPECT_EQ(other.all(), some(64 * 200, 5));
+}
+
 TEST_F(KeptBytesTest, AFileThatIsEmptyTakesNoRoom) {
   KeptBytes one = store_.keep(some(5000, 1));
   one = {};

@@ -120,6 +120,25 @@ TEST_F(RecorderReadsTest, WhatNeverArrivesIsNotKnownAndNamed) {
   EXPECT_TRUE(named);
 }
 
+// Without reads behind a stream the device is waited for, and must become idle.
+TEST_F(RecorderReadsTest, MemoryOfADeviceThatStaysBusyHasNoLastState) {
+  state_.reads_behind = false;
+  Options options;
+  options.wait = true;
+  begin_anew(options);
+  stream_memory(words_, sizeof(words_));
+  free_async(words_);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete()) << "the last state is compared, not replayed";
+  EXPECT_TRUE(last_state(*trace, 1).empty());
+  const bool named = std::ranges::any_of(trace->findings(), [](const format::Finding& one) {
+    return one.call == "hipFreeAsync" &&
+           one.detail.find("did not become idle") != std::string::npos;
+  });
+  EXPECT_TRUE(named);
+}
+
 TEST_F(RecorderReadsTest, MemoryThatIsNotFreedAfterAllLivesOn) {
   stream_memory(words_, sizeof(words_));
   recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(words_), handle(10), true), false);

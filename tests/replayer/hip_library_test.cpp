@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_hip.h"
+#include "replayer/hsa_library.h"
 
 namespace gfxgraph::replayer::testing {
 namespace {
@@ -17,6 +18,16 @@ TEST(HipLibrary, DescribesTheDeviceWithoutKnowingTheLayout) {
   ASSERT_TRUE(device);
   EXPECT_EQ(device->name, "gfx fake device");  // not taken for the architecture
   EXPECT_EQ(device->arch, "gfx1030");          // without ":xnack-"
+}
+
+TEST(HsaLibrary, OtherLibrariesAreNotTakenForIt) {
+  void* const loaded = dlopen("libhsa-runtime64.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (loaded != nullptr) GTEST_SKIP() << "this process has loaded it";
+  EXPECT_EQ(loaded_hsa_function("malloc"), nullptr);
+  const auto library = HsaLibrary::load();
+  ASSERT_FALSE(library);
+  EXPECT_EQ(library.error().status, Status::kUnsupported);
+  EXPECT_THAT(library.error().message, HasSubstr("the process has no libhsa-runtime64"));
 }
 
 TEST(HipLibrary, RefusesTableWithoutRequiredCall) {

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "replayer/fingerprint.h"
 #include "replayer/parameters.h"
+#include "replayer/session_steps.h"
 #include "scenario.h"
 
 namespace gfxgraph::replayer::testing {
@@ -401,6 +402,27 @@ INSTANTIATE_TEST_SUITE_P(Modes, StepInEveryMode,
                          ::testing::Values(Mode::kEager, Mode::kBatch, Mode::kGraph));
 INSTANTIATE_TEST_SUITE_P(Modes, Decoding,
                          ::testing::Values(Mode::kEager, Mode::kBatch, Mode::kGraph));
+
+// By words in memory, from buffer to buffer; nothing leads to the last one.
+TEST(UsedBuffers, LaunchesReachWhatWordsLeadTo) {
+  FakeHip fake;
+  TestTrace trace(fake);
+  add_test_kernels(fake);
+  const auto bytes_of = [&](format::AllocationId id) {
+    return Arguments().value(trace.address(id)).bytes;
+  };
+  const auto target = trace.allocate_words({1, 2});
+  const auto middle = trace.allocate(8, bytes_of(target));
+  const auto given = trace.allocate(8, bytes_of(middle));
+  const auto apart = trace.allocate(8, bytes_of(given));
+  trace.launch("double", Arguments().value(trace.address(given)).value(0u));
+  const UsedBuffers found = find_used_buffers(*trace.program());
+  EXPECT_TRUE(found.used.at(target - 1));
+  EXPECT_TRUE(found.used.at(middle - 1));
+  EXPECT_TRUE(found.used.at(given - 1));
+  EXPECT_FALSE(found.used.at(apart - 1));
+  EXPECT_EQ(found.written, std::vector<bool>(4)) << "they end as they began";
+}
 
 }  // namespace
 }  // namespace gfxgraph::replayer::testing

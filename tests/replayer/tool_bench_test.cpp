@@ -1,8 +1,11 @@
 #include "replayer/tool_bench.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
+
+#include "test_trace.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -30,6 +33,32 @@ TEST(Bench, AGraphIsSavedByRunsThatTakeLessTime) {
   EXPECT_EQ(break_even(101, 10, 20), 11u);
   EXPECT_EQ(break_even(100, 20, 20), std::nullopt);
   EXPECT_EQ(break_even(100, 30, 20), std::nullopt);
+}
+
+TEST(Bench, AModeThatCannotRunIsNamedAndTheOthersAreMeasured) {
+  testing::FakeHip fake;
+  testing::TestTrace trace(fake);
+  testing::add_test_kernels(fake);
+  const auto words = trace.allocate_words({1, 2, 3, 4});
+  trace.launch("double", testing::Arguments().value(trace.address(words)).value(4u));
+  const auto program = trace.program();
+  auto session = Session::load(program, fake.library(), {});
+  ASSERT_TRUE(session) << session.error().message;
+  BenchRequest request;
+  request.rounds = 3;
+  request.modes = {Mode::kPackets, Mode::kEager, Mode::kBatch};
+  const Result<BenchFacts> facts = bench(*session, program, request);
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_EQ(facts->rounds, 3u);
+  ASSERT_EQ(facts->variants.size(), 3u);
+  EXPECT_THAT(facts->variants[0].refused, ::testing::HasSubstr("mode packets"));
+  EXPECT_FALSE(facts->variants[0].timed());
+  for (size_t n = 1; n < 3; ++n) {
+    EXPECT_EQ(facts->variants[n].refused, "");
+    EXPECT_TRUE(facts->variants[n].identical());
+    EXPECT_EQ(facts->variants[n].end_to_end.size(), 3u);
+  }
+  EXPECT_EQ(bench_exit_code(*facts), 0);
 }
 
 TEST(Bench, AVariantThatDiffersHasNoTimes) {

@@ -92,6 +92,26 @@ TEST_F(ToolRunTest, IdenticalRunsHaveTimes) {
   EXPECT_EQ(run(Mode::kBatch, {5}).code, kExitOk);
   EXPECT_EQ(facts.verified_runs, 2u);  // the first and the last of six
   EXPECT_THAT(text, HasSubstr("times of 5 runs"));
+  EXPECT_EQ(facts.measurement.submit.samples.size(), 5u);
+  EXPECT_EQ(facts.measurement.end_to_end.samples.size(), 5u);
+}
+
+TEST_F(ToolRunTest, TheReportListsTwentyCopiesThatDiffer) {
+  const auto a = trace.allocate_words({1, 2, 3, 4});
+  trace.edit_result = [](format::Content& result) {
+    result = format::Content{};
+    result.stored = false;
+  };
+  for (int i = 0; i < 20; ++i) trace.copy_to_host(a);
+  run(Mode::kBatch, {1});
+  const auto listed = [&] {
+    size_t found = 0;
+    for (size_t at = 0; (at = text.find("not compared, the bytes", at)) != std::string::npos; ++at)
+      ++found;
+    return found;
+  };
+  EXPECT_EQ(listed(), 20u) << text;
+  EXPECT_THAT(text, Not(HasSubstr(" more\n")));
 }
 
 TEST_F(ToolRunTest, AGraphThatIsWrongLaterIsWrong) {

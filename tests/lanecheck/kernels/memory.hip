@@ -18,6 +18,20 @@ extern "C" __global__ void load_items_safe(int* to, const int* from, int count) 
   if (ITEM < count) to[ITEM] = from[ITEM];
 }
 
+// From a scalar base in the middle of a buffer.
+template <bool kSafe>
+__device__ void store_from(char* base, unsigned middle, unsigned start, unsigned count) {
+  base += middle * 4;
+  const unsigned item = start + threadIdx.x;
+  if (!kSafe || middle + item < count) *reinterpret_cast<unsigned*>(base + item * 4) = item;
+}
+extern "C" __global__ void store_from_middle(char* to, unsigned middle, unsigned start, unsigned count) {
+  store_from<false>(to, middle, start, count);
+}
+extern "C" __global__ void store_from_middle_safe(char* to, unsigned middle, unsigned start, unsigned count) {
+  store_from<true>(to, middle, start, count);
+}
+
 // Four dwords at a time, of which the last ones are too many.
 using Words = unsigned __attribute__((ext_vector_type(4)));
 extern "C" __global__ void load_wide(unsigned* to, const Words* from, int count) {
