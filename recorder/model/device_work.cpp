@@ -202,7 +202,7 @@ void DeviceWork::commit(Work&& work) noexcept {
     bool around = false;
     if (auto* copy = std::get_if<format::Copy>(&*work.action)) {
       const auto* raw = std::get_if<RawCopy>(&work.raw);  // else its bytes are there
-      if (raw != nullptr && !read_copy_source(*raw, *copy)) {
+      if (raw != nullptr && !read_copy_source(*raw, *copy, &work)) {
         finding(format::FindingKind::kIncomplete, work.call, "its source could not be read");
         return;
       }

@@ -79,7 +79,14 @@ class DeviceWork : private Part {
                         format::CopyEnd& end);
   std::optional<format::Content> take_rows(const RawCopy& raw, const RawCopyEnd& end, bool store);
   // Fills host_source of a copy from plain host memory. False: the memory cannot be read.
-  bool read_copy_source(const RawCopy& raw, format::Copy& copy);
+  // `work`: not of a graph's node.
+  bool read_copy_source(const RawCopy& raw, format::Copy& copy, Work* work = nullptr);
+  // When the runtime reads plain memory that is copied to the device, if it does not wait for the
+  // copy.
+  enum class ReadsSource : uint8_t { kBeforeReturn, kAtOnce, kWhenItRuns };
+  ReadsSource reads_source(const format::Copy& copy) const;
+  // Keeps the bytes of a source that the runtime reads at once, if work under way may write it.
+  bool take_source_at_once(const RawCopy& raw, format::Copy& copy, Work& work);
   void receive_copy_result(const Work& work, format::Copy& copy);
 
   // device_work_graphs.cpp

@@ -15,8 +15,12 @@ namespace {
 
 // HipQuirk::kPlainSourceIsStaged, up to this size; a copy of 1,179,648 bytes waits (measured).
 constexpr uint64_t kMostStagedBytes = 1u << 20;
-// HIP 7.2.4 also stages copies of rows (pitched copies); 6.4.3 does not.
-constexpr int32_t kRowsStagedFrom = 70'000'000;
+// HIP 7.2.4 also returns at once from copies of rows (pitched copies) out of plain memory, but
+// reads it when the copy runs; 6.4.3 waits.
+constexpr int32_t kRowsReturnAtOnceFrom = 70'000'000;
+
+bool plain(const Allocation* one) { return one == nullptr || one->plain_host; }
+bool on_device(const Allocation* one) { return one != nullptr && !one->host_visible(); }
 
 }  // namespace
 
@@ -26,10 +30,6 @@ constexpr int32_t kRowsStagedFrom = 70'000'000;
 bool DeviceWork::host_waits(const Work& work, const format::Copy& copy) {
   const Allocation* destination = allocations_.by_id(copy.destination.allocation);
   const Allocation* source = allocations_.by_id(copy.source.allocation);
-  const auto on_device = [](const Allocation* one) {
-    return one != nullptr && !one->host_visible();
-  };
-  const auto plain = [](const Allocation* one) { return one == nullptr || one->plain_host; };
   const auto in_array = [](const Allocation* one) { return one != nullptr && one->array; };
   if (in_array(destination) || in_array(source)) {
     if (work.knows == Knows::STREAM) return true;
@@ -47,15 +47,37 @@ bool DeviceWork::host_waits(const Work& work, const format::Copy& copy) {
            !(on_device(destination) && on_device(source) &&
              hip_quirk_seen(HipQuirk::kDeviceCopyReturnsAtOnce, facts_.runtime_version));
   }
-  const bool may_be_staged =
-      copy.destination.pitch_bytes == 0 || facts_.runtime_version >= kRowsStagedFrom;
-  if (may_be_staged && plain(source) && on_device(destination) &&
-      copy.width_bytes * copy.height * copy.depth <= kMostStagedBytes &&
-      hip_quirk_seen(HipQuirk::kPlainSourceIsStaged, facts_.runtime_version)) {
-    return false;
-  }
+  if (reads_source(copy) != ReadsSource::kBeforeReturn) return false;
   return plain(destination) || plain(source) ||
          (destination->host_visible() && source->host_visible());
+}
+
+DeviceWork::ReadsSource DeviceWork::reads_source(const format::Copy& copy) const {
+  if (!plain(allocations_.by_id(copy.source.allocation)) ||
+      !on_device(allocations_.by_id(copy.destination.allocation)) ||
+      copy.width_bytes * copy.height * copy.depth > kMostStagedBytes ||
+      !hip_quirk_seen(HipQuirk::kPlainSourceIsStaged, facts_.runtime_version)) {
+    return ReadsSource::kBeforeReturn;
+  }
+  if (copy.destination.pitch_bytes == 0) return ReadsSource::kAtOnce;
+  return facts_.runtime_version >= kRowsReturnAtOnceFrom ? ReadsSource::kWhenItRuns
+                                                         : ReadsSource::kBeforeReturn;
+}
+
+bool DeviceWork::take_source_at_once(const RawCopy& raw, format::Copy& copy, Work& work) {
+  Allocation* const source = allocations_.by_id(copy.source.allocation);
+  const uint64_t begin = copy.source.offset_bytes;
+  if (work.in_graph || reads_source(copy) != ReadsSource::kAtOnce) return false;
+  if (runs_.runs_to_come().empty() &&
+      (source == nullptr ||
+       flights_.over(source->id, begin, begin + copy_extent(raw, raw.source)).empty())) {
+    return false;
+  }
+  auto& own = std::get<RawCopy>(work.raw);
+  if (source != nullptr) own.source.address = source->host_address + begin;
+  copy.source = {};
+  work.source_before = take_rows(own, own.source, true);
+  return true;
 }
 
 bool DeviceWork::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes,
@@ -181,6 +203,11 @@ std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::St
     copy.source_is_pinned = pinned->brought = true;
   }
   if (copy.destination.allocation == 0 && copy.source.allocation == 0) return std::nullopt;
+  const bool at_once = take_source_at_once(raw, copy, work);
+  if (!at_once && copy.source.allocation == 0 && !carried && !work.in_graph && !work.host_waits &&
+      reads_source(copy) == ReadsSource::kWhenItRuns) {
+    work.source_runs = runs_.runs_to_come();
+  }
   // Plain host memory is read by read_copy_source(), when the runtime has read it.
   if (Allocation* source = allocations_.by_id(copy.source.allocation);
       source != nullptr && source->host_visible() && !work.in_graph && !source->watched) {
@@ -226,9 +253,19 @@ std::optional<format::Content> DeviceWork::take_rows(const RawCopy& raw, const R
       [&](uint64_t offset, std::span<std::byte> piece) { return rows->read(offset, piece); });
 }
 
-bool DeviceWork::read_copy_source(const RawCopy& raw, format::Copy& copy) {
+bool DeviceWork::read_copy_source(const RawCopy& raw, format::Copy& copy, Work* work) {
   if (copy.source.allocation != 0) return true;
   auto content = take_rows(raw, raw.source, true);
+  if (work != nullptr && work->source_before) {
+    const bool changed = !content || content->hash != work->source_before->hash;
+    // A copy on the null stream that waits has read its source before it waited.
+    if (changed && (copy.asynchronous || work->stream != null_stream(current_device))) {
+      finding(format::FindingKind::kIncomplete, work->call,
+              "a host function filled the source during the call: which bytes were copied is "
+              "unknown (docs/runtime-quirks.md, kPlainSourceIsStaged)");
+    }
+    content = std::move(work->source_before);
+  }
   if (content) copy.host_source = *std::move(content);
   return content.has_value();
 }

@@ -506,25 +506,6 @@ TEST_F(RecorderEffectsTest, WhatACopyLeavesInMemoryOfCopyNodesBesideOthersIsTheH
   EXPECT_LT(places<format::HostWrite>(*trace).back(), graphs[1]);
 }
 
-TEST_F(RecorderEffectsTest, APlainSourceIsReadWhenTheRuntimeReadsIt) {
-  for (const int32_t version : {50'221'153, 60'443'483}) {
-    SCOPED_TRACE(version);
-    begin_on(version);
-    std::memset(other_, 1, 64);
-    function_node(1, [&] { std::memset(other_, 2, 64); });
-    copy_node(2, device_, MemorySide::kDevice, other_, MemorySide::kHost, 64, {handle(1)});
-    launch_graph();
-    const auto trace = finish();
-    ASSERT_TRUE(trace);
-    EXPECT_TRUE(trace->complete());
-    ASSERT_THAT(trace->graphs(), SizeIs(1));
-    const auto& copy = std::get<format::Copy>(trace->graphs()[0].nodes.back().action);
-    const auto bytes = trace->content(copy.host_source);
-    ASSERT_TRUE(bytes);
-    EXPECT_EQ(static_cast<int>((*bytes)[0]), version < 60'000'000 ? 2 : 1);
-  }
-}
-
 TEST_F(RecorderEffectsTest, WhatACopyWritesBesideItIsTheCopys) {
   recorder_->host_registered(host_, sizeof(host_), 0);
   copy_node(1, host_ + 160, MemorySide::kHost, device_, MemorySide::kDevice, 32);

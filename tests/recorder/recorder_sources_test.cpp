@@ -3,6 +3,9 @@
 #include <future>
 #include <thread>
 
+#include "fmt/format.h"
+#include "recorder/model/devices.h"
+
 #include "tests/recorder/effects_fixture.h"
 
 namespace gfxgraph::recorder {
@@ -195,6 +198,93 @@ TEST_F(RecorderEffectsTest, ASourceThatWorkStillWritesIsNotReadInItsPlace) {
   const auto copies = actions<format::Copy>(*trace);
   ASSERT_THAT(copies, SizeIs(2));
   EXPECT_NE(copies[1].source.allocation, 0u);
+}
+
+TEST_F(RecorderEffectsTest, APlainSourceIsReadWhenTheRuntimeReadsIt) {
+  for (const int32_t version : {50'221'153, 60'443'483}) {
+    SCOPED_TRACE(version);
+    begin_on(version);
+    std::memset(other_, 1, 64);
+    function_node(1, [&] { std::memset(other_, 2, 64); });
+    copy_node(2, device_, MemorySide::kDevice, other_, MemorySide::kHost, 64, {handle(1)});
+    launch_graph();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    ASSERT_THAT(trace->graphs(), SizeIs(1));
+    const auto& copy = std::get<format::Copy>(trace->graphs()[0].nodes.back().action);
+    const auto bytes = trace->content(copy.host_source);
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(static_cast<int>((*bytes)[0]), version < 60'000'000 ? 2 : 1);
+  }
+}
+
+// HIP 6.4 takes small sources at the call, whatever their stream has still to do; rows are read
+// when the copy runs by 7.2, before the call returns by others.
+TEST_F(RecorderEffectsTest, APlainSourceIsReadBeforeFunctionsThatAreStillToCome) {
+  struct Case {
+    int32_t version;
+    bool adopted, waits, rows;  // adopted: the trace has the memory
+    int read;                   // 1: before the function wrote 2
+  };
+  for (const Case& one :
+       {Case{60'443'483, false, false, false, 1}, Case{60'443'483, true, false, false, 1},
+        Case{60'443'483, false, true, false, 1}, Case{60'443'483, true, true, false, 1},
+        Case{60'443'483, false, true, true, 2}, Case{70'253'211, false, false, true, 2},
+        Case{70'253'211, false, false, false, 1}, Case{50'221'153, false, true, false, 2}}) {
+    SCOPED_TRACE(fmt::format("{} {} {} {}", one.version, one.adopted, one.waits, one.rows));
+    begin_on(one.version);
+    std::memset(other_, 1, 64);
+    if (one.adopted) {
+      copy_node(1, other_, MemorySide::kHost, device_, MemorySide::kDevice, 64);
+      launch_graph();
+    }
+    host_function([&] { std::memset(other_, 2, 64); });
+    Work work;
+    RawCopy raw;
+    raw.destination.address = reinterpret_cast<uint64_t>(device_);
+    raw.source.address = reinterpret_cast<uint64_t>(other_);
+    raw.width_bytes = one.rows ? 32 : 64;
+    raw.height = one.rows ? 2 : 1;
+    raw.destination.pitch_bytes = raw.source.pitch_bytes = one.rows ? 32 : 0;
+    work.raw = raw;
+    work.stream = one.waits ? null_stream(0) : handle(10);
+    work.call = one.waits ? "hipMemcpy" : "hipMemcpyAsync";
+    work.knows = one.waits ? Knows::STREAM : Knows::BY_ARGUMENT;
+    recorder_->prepare(work);
+    if (one.waits) during_call_();
+    recorder_->commit(std::move(work));
+    if (!one.waits) during_call_();
+    wait();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    const format::Copy copy = actions<format::Copy>(*trace).back();
+    const auto bytes = trace->content(copy.host_source);
+    ASSERT_TRUE(bytes && !bytes->empty());
+    EXPECT_EQ(static_cast<int>((*bytes)[0]), one.read);
+  }
+}
+
+TEST_F(RecorderEffectsTest, ASourceThatAFunctionFillsDuringTheCallIsIncomplete) {
+  begin_on(60'443'483);
+  std::memset(other_, 1, 64);
+  host_function([&] { std::memset(other_, 2, 64); });
+  Work work;
+  RawCopy raw;
+  raw.destination.address = reinterpret_cast<uint64_t>(device_);
+  raw.source.address = reinterpret_cast<uint64_t>(other_);
+  raw.width_bytes = 64;
+  work.raw = raw;
+  work.stream = handle(10);
+  work.call = "hipMemcpyAsync";
+  work.knows = Knows::BY_ARGUMENT;
+  recorder_->prepare(work);
+  during_call_();
+  recorder_->commit(std::move(work));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
 }
 
 }  // namespace
