@@ -452,6 +452,23 @@ TEST_F(SandboxTest, LittleMemoryIsNoReasonToGoWithout) {
   EXPECT_EQ(WEXITSTATUS(status), 4) << status;
 }
 
+// Less than the filter takes: the file stays unread.
+TEST_F(SandboxTest, WithoutMemoryForAWorkerNothingIsRead) {
+  testing::internal::CaptureStderr();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit little{uint64_t{1} << 20, uint64_t{1} << 20};
+    ::setrlimit(RLIMIT_DATA, &little);
+    const int code = enter("test", {});
+    ::_exit(code >= 0 ? code : 99);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), kExitDataLost) << status;
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("not enough memory for the worker"));
+}
+
 TEST_F(SandboxTest, ACrashIsASentence) {
   EXPECT_EQ(run([] { return std::abort(), 0; }), kExitDataLost);
   EXPECT_THAT(message_, HasSubstr("gfxgraph: test: the worker process crashed: Aborted"));
