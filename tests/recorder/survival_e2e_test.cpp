@@ -44,6 +44,25 @@ class SurvivalTest : public RecordedProgramTest {
 
 TEST_F(SurvivalTest, ThreadsThatAreCancelled) { (void)survives("cancel"); }
 
+// At any instruction: in the recorder's own code, too. The runtime here bears that.
+TEST_F(SurvivalTest, ThreadsThatAreCancelledAsynchronously) {
+  const std::string program = std::string("timeout 120 ") + PROGRAMS + "/program_cancelled 300";
+  const std::string environment = std::string("LD_LIBRARY_PATH=") + FAKE_HIP_FOLDER + " ";
+  const ProcessResult bare = run(environment + program, folder_.path());
+  ASSERT_EQ(bare.code, 0) << bare.err;
+  EXPECT_EQ(bare.out, "300 7\n");
+  for (int i = 0; i < 3; ++i) {
+    const ProcessResult recorded = run(
+        environment + RECORD_TOOL + " --device emulated --force -o " + path() + " -- " + program,
+        folder_.path());
+    ASSERT_EQ(recorded.code, 0) << recorded.err;
+    EXPECT_EQ(recorded.out, bare.out);
+    const auto trace = open();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->sealed());
+  }
+}
+
 TEST_F(SurvivalTest, MainThatLeavesItsThreadsBehind) {
   const auto trace = survives("leave_main");
   ASSERT_TRUE(trace);
