@@ -125,6 +125,23 @@ TEST_F(SurvivalTest, HostFunctionsThatWriteNothing) {
               Not(Contains(Field(&format::Finding::detail, HasSubstr("concurrently")))));
 }
 
+// By a shell's limit or the program's own, or because the program has used up what it may have.
+TEST_F(SurvivalTest, ProgramsWithoutDescriptors) {
+  const std::string runs[] = {"ulimit -n 8; exec " + program("few_descriptors"),
+                              "exec " + program("limited_descriptors"),
+                              "ulimit -n 64; exec " + program("used_descriptors")};
+  for (const std::string& text : runs) {
+    const ProcessResult result = record("timeout 120 sh -c '" + text + "'");
+    EXPECT_EQ(result.code, 0) << text << ": " << result.err;
+    EXPECT_EQ(result.out, "50529028 50529028\n1\n") << text;
+    const auto trace = open();
+    ASSERT_TRUE(trace) << text;
+    EXPECT_TRUE(trace->sealed()) << text;
+    EXPECT_TRUE(trace->complete()) << text << ": " << result.err;
+    EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(7)) << text;
+  }
+}
+
 TEST_F(SurvivalTest, AProgramThatIsAnotherUserBeforeItsFirstCallIsNamed) {
   if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
   const ProcessResult result = record(program("another_user"));
