@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -121,8 +122,10 @@ std::optional<std::string> demangle_in_parent(const std::string& name) {
 // libseccomp 2.5 crashes, or loses rules, where an allocation fails.
 void expect_memory_for_filter() {
   constexpr size_t kEnough = size_t{4} << 20;
-  const std::vector<char> enough(kEnough);
-  (void)enough;
+  void* const enough = ::mmap(nullptr, kEnough, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                              -1, 0);  // untouched: that is quick
+  if (enough == MAP_FAILED) throw std::bad_alloc();
+  ::munmap(enough, kEnough);
 }
 
 // Returns when the parent answers. Ends the process if the parent cannot use it.

@@ -223,6 +223,17 @@ TEST_F(SandboxTest, OnlyNamedFilesCanBeRead) {
   EXPECT_EQ(run(work, {.read = {named}}), 0) << message_;
 }
 
+// What docs/security.md says that a worker still may.
+TEST_F(SandboxTest, FilesCanBeAskedForAndMemoryOfTheMachineRead) {
+  const fs::path secret = write("secret", "secret");
+  const auto work = [&] {
+    struct stat status{};
+    if (::stat(secret.c_str(), &status) != 0 || status.st_size != 6) return 1;
+    return text_of("/proc/meminfo").starts_with("MemTotal") ? 0 : 2;
+  };
+  EXPECT_EQ(run(work), 0) << message_;
+}
+
 TEST_F(SandboxTest, AnInputIsNeverWritten) {
   const fs::path input = write("out.gfxg.partial", "content");
   const Access access{.read = {input}, .write = {folder_ / "out.gfxg"}};
