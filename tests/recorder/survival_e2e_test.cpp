@@ -137,8 +137,11 @@ TEST_F(SurvivalTest, ProgramsWithoutDescriptors) {
     const auto trace = open();
     ASSERT_TRUE(trace) << text;
     EXPECT_TRUE(trace->sealed()) << text;
-    EXPECT_TRUE(trace->complete()) << text << ": " << result.err;
     EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(7)) << text;
+    if (trace->complete()) continue;
+    // What does not fit into the recorder's memory goes into a file, for which there is none.
+    EXPECT_THAT(trace->findings(), Contains(Field(&format::Finding::call, "temporary file")))
+        << text << ": " << result.err;
   }
 }
 
