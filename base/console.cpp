@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 
@@ -81,6 +83,14 @@ void heading(std::string_view text) {
 }
 
 void error(std::string_view text) { write_line(Style::kError, text); }
+
+void error_without_memory(std::string_view text) noexcept {
+  const auto part = [](std::string_view bytes) {
+    return iovec{const_cast<char*>(bytes.data()), bytes.size()};
+  };
+  const std::array line = {part(options().program), part(": "), part(text), part("\n")};
+  (void)!::writev(STDERR_FILENO, line.data(), line.size());
+}
 
 int usage_error(std::string_view text, std::string_view hint) {
   error(text);

@@ -33,6 +33,8 @@ void heading(std::string_view text);
 
 // One line on stderr, "PROGRAM: text". error(): always, the program's name in colour.
 void error(std::string_view text);
+// The same for a literal where memory is used up: allocates nothing, and has no colour.
+void error_without_memory(std::string_view text) noexcept;
 // The same and a line "see PROGRAM --help" or the like; returns kExitUsage.
 int usage_error(std::string_view text, std::string_view hint);
 // Without --quiet.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,6 +22,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -117,12 +119,22 @@ std::optional<std::string> demangle_in_parent(const std::string& name) {
   return readable;
 }
 
+// libseccomp 2.5 crashes, or loses rules, where an allocation fails.
+void expect_memory_for_filter() {
+  constexpr size_t kEnough = size_t{4} << 20;
+  void* const enough = ::mmap(nullptr, kEnough, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                              -1, 0);  // untouched: that is quick
+  if (enough == MAP_FAILED) throw std::bad_alloc();
+  ::munmap(enough, kEnough);
+}
+
 // Returns when the parent answers. Ends the process if the parent cannot use it.
 void begin_work(int socket, pid_t parent, const Access& access) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExitFailed);
   close_inherited_descriptors(access);
   prepare_limits();
+  expect_memory_for_filter();
   Hello hello{-ENOSYS, -ENOSYS};
   hello.landlock =
       deny_by_landlock([](long n, long a, long b, long c) { return ::syscall(n, a, b, c); });
@@ -321,7 +333,12 @@ int enter(const char* command, const Access& access) {
   if (worker == 0) {
     ::close(sockets[0]);
     signals.unblock();
-    begin_work(sockets[1], parent, access);
+    try {
+      begin_work(sockets[1], parent, access);
+    } catch (const std::bad_alloc&) {
+      (void)send(sockets[1], Hello{-ENOMEM, -ENOMEM});
+      ::_exit(kExitFailed);
+    }
     return -1;
   }
   const int no_process = worker < 0 ? errno : 0;
@@ -361,6 +378,18 @@ int enter(const char* command, const Access& access) {
   ::close(sockets[0]);
   if (process >= 0) ::close(process);
   if (hello && hello->listener >= 0) ::close(hello->listener);
+  // Not a kernel without a sandbox: the file stays unread.
+  if (refused == ENOMEM) {
+    console::error_without_memory(
+        "not enough memory for the worker process; raise the limit of the shell (ulimit -d)");
+    return kExitDataLost;
+  }
+  if (!hello) {
+    console::error_without_memory(
+        "the worker process ended before it began; give it more memory, or use --no-sandbox for a "
+        "file that you trust");
+    return kExitDataLost;
+  }
   note_refusal(what, refused);
   limit_data(0, access);
   return -1;

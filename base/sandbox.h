@@ -27,6 +27,7 @@ struct Access {
 // Like fork(): returns twice. -1: this is the worker, go on. Otherwise the worker has ended, and
 // this is the code to end with. A worker that was stopped or that crashed is one line on stderr and
 // kExitDataLost; signals that people send (SIGINT, SIGTERM ...) end both processes.
+// Without memory for a worker, or if it dies before it begins: a line on stderr and kExitDataLost.
 // If the kernel has no such sandbox: a note on stderr, and -1 in this process. The same, without
 // the note, in builds with sanitizers, which need many more system calls.
 // Call it once, before any thread starts. Timers (setitimer) stay with the parent. `command`: for

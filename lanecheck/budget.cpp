@@ -58,6 +58,10 @@ Result<void> Budget::take_memory(uint64_t bytes, const std::string& what) {
 
 void Budget::give_memory(uint64_t bytes) { memory_.fetch_sub(bytes); }
 
+void Budget::host_is_out_of_memory() {
+  exhaust("this process may have no more memory (--max-memory; ulimit -d)");
+}
+
 std::string Budget::reason() const {
   const std::lock_guard lock(mutex_);
   return reason_;

@@ -44,6 +44,8 @@ class Budget {
   // kOutOfMemory, and the budget is exhausted, if less is left. `what`: for the message.
   Result<void> take_memory(uint64_t bytes, const std::string& what);
   void give_memory(uint64_t bytes);
+  // The process may have no more memory, whatever the budget has left: the budget is exhausted.
+  void host_is_out_of_memory();
   uint64_t memory_left_bytes() const { return memory_limit_ - memory_.load(); }
 
   bool exhausted() const { return exhausted_.load(std::memory_order_relaxed); }

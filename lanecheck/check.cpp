@@ -361,6 +361,10 @@ class TraceCheck {
     budget_.settle(ran ? ran->wave_instructions : UINT64_MAX);
     totals.dropped_lanes += observer_.take_dropped_lanes();
     if (!ran) {
+      if (ran.error().kind == emulator::FaultKind::kOutOfMemory) {
+        budget_.host_is_out_of_memory();
+        return fail(Status::kOutOfMemory, budget_.reason());
+      }
       const auto event = fault_event(ran.error(), dispatch, services_.error_text());
       if (event && selection_.has(class_text(event->finding_class).tool)) {
         sites_.add(launch.kernel, *event);

@@ -166,6 +166,8 @@ Result<void> TraceRun::carry_out(const format::Launch& launch) {
     observer_.launch = ++launches;
     const tl::expected<emulator::RunStatistics, emulator::Fault> ran = engine_->run(dispatch);
     budget_.settle(ran ? ran->wave_instructions : UINT64_MAX);
+    if (!ran && ran.error().kind == emulator::FaultKind::kOutOfMemory)
+      budget_.host_is_out_of_memory();
     if (budget_.exhausted()) return fail(Status::kOutOfMemory, budget_.reason());
     if (!ran) return fail(Status::kDevice, ran.error().to_string());
     return {};

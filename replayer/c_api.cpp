@@ -1,4 +1,9 @@
 // Common parts of the C ABI: errors, the version, the HIP runtime.
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
 #include "replayer/c_api_internal.h"
 
 namespace gfxgraph::replayer {
@@ -28,6 +33,26 @@ gfxgraph_status_t record_error(Status status, std::string_view message,
 void use_hip_library_for_tests(std::shared_ptr<const HipLibrary> library) {
   const std::lock_guard lock(library_mutex);
   library_for_tests = std::move(library);
+}
+
+namespace {
+
+constinit std::atomic<uint32_t> forks{0};
+constexpr uint32_t kUnused = UINT32_MAX;
+constinit std::atomic<uint32_t> hip_used_in{kUnused};
+
+void count_fork() { forks.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace
+
+uint32_t process_number() noexcept { return forks.load(std::memory_order_relaxed); }
+
+Result<void> begin_use_of_hip() {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, count_fork);
+  if (registered != 0) return fail(Status::kOutOfMemory, "no memory for a handler of forks");
+  uint32_t used_in = kUnused;
+  if (hip_used_in.compare_exchange_strong(used_in, process_number())) return {};
+  return require_own(used_in);
 }
 
 Result<std::shared_ptr<const HipLibrary>> hip_library_in_use(int recorded_version) {

@@ -30,6 +30,18 @@ void use_hip_library_for_tests(std::shared_ptr<const HipLibrary> library);
 // Looked up for each session: a process may load its own runtime later than this library.
 Result<std::shared_ptr<const HipLibrary>> hip_library_in_use(int recorded_version);
 
+// HIP does not work in a child of a process that has used it: its calls return success and do
+// nothing, or wait for threads that are not there. So what was made before a fork is refused after
+// it, and not destroyed.
+uint32_t process_number() noexcept;  // another one in each forked child
+inline constexpr const char* kForked =
+    "this process was forked from one that has used HIP, which does not work in it: fork before "
+    "the first session, or start a new program (exec)";
+// Of a session or step, with process_number() when it was made.
+inline bool is_inherited(uint32_t made_in) noexcept { return made_in != process_number(); }
+// Before HIP is used.
+Result<void> begin_use_of_hip();
+
 // An opened trace. Thread-safe.
 class OpenTrace {
  public:
@@ -117,6 +129,12 @@ inline Result<void> require(bool condition, const char* what) {
   return fail(Status::kInvalidArgument, what);
 }
 
+inline Result<void> require_own(uint32_t made_in) {
+  if (!is_inherited(made_in)) [[likely]]
+    return {};
+  return fail(Status::kUnsupported, kForked);
+}
+
 // Options that are 0 or 1: a newer library may define other values.
 struct Flag {
   const char* name;
@@ -178,6 +196,7 @@ struct gfxgraph_session_s {
   gfxgraph::replayer::HipDevice device;
   gfxgraph::replayer::SessionOptions options;            // with what is bound before it is loaded
   std::shared_ptr<gfxgraph::replayer::Session> session;  // null: not loaded yet
+  uint32_t made_in = gfxgraph::replayer::process_number();
 
   gfxgraph::Result<void> load();
   ~gfxgraph_session_s();
@@ -186,5 +205,6 @@ struct gfxgraph_session_s {
 struct gfxgraph_step_s {
   std::shared_ptr<const gfxgraph::replayer::Range> range;
   std::unique_ptr<gfxgraph::replayer::Step> step;
+  uint32_t made_in = gfxgraph::replayer::process_number();
   ~gfxgraph_step_s();
 };

@@ -27,6 +27,7 @@ template <typename Body>
 gfxgraph_status_t on_session(gfxgraph_session_t session, Body&& body) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(session != nullptr, "session is null"));
+    GFXGRAPH_TRY(require_own(session->made_in));
     OnDevice scope(*session->library, session->device.ordinal);
     GFXGRAPH_TRY(scope.enter());
     return body();
@@ -85,6 +86,7 @@ gfxgraph_status_t gfxgraph_session_create(gfxgraph_trace_t trace,
     GFXGRAPH_ASSIGN_OR_RETURN(const SessionOptions chosen, read_options(options));
     const OpenTrace& open = *trace->open;
     if (!open.allow_incomplete()) GFXGRAPH_TRY(open.program()->check_complete());
+    GFXGRAPH_TRY(begin_use_of_hip());
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
                               hip_library_in_use(open.trace().environment().hip_runtime_version));
     int before = -1;
@@ -104,7 +106,9 @@ gfxgraph_status_t gfxgraph_session_create(gfxgraph_trace_t trace,
   });
 }
 
-void gfxgraph_session_destroy(gfxgraph_session_t session) noexcept { delete session; }
+void gfxgraph_session_destroy(gfxgraph_session_t session) noexcept {
+  if (session != nullptr && !is_inherited(session->made_in)) delete session;
+}
 
 gfxgraph_status_t gfxgraph_session_bind(gfxgraph_session_t session, uint32_t buffer, void* pointer,
                                         uint64_t size_bytes, uint32_t flags) noexcept {

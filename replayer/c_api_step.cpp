@@ -20,6 +20,7 @@ template <typename Body>
 gfxgraph_status_t on_step(gfxgraph_step_t step, Body&& body) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(step != nullptr, "step is null"));
+    GFXGRAPH_TRY(require_own(step->made_in));
     OnDevice scope(step->step->instance().library(), step->step->instance().device().ordinal);
     GFXGRAPH_TRY(scope.enter());
     return body(*step->step);
@@ -32,6 +33,7 @@ template <typename Body>
 gfxgraph_status_t set_in(gfxgraph_step_t step, Body&& body) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(step != nullptr, "step is null"));
+    GFXGRAPH_TRY(require_own(step->made_in));
     return body(*step->step);
   });
 }
@@ -71,6 +73,7 @@ gfxgraph_status_t gfxgraph_step_create(gfxgraph_session_t session, gfxgraph_rang
                                        gfxgraph_step_t* step) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(session != nullptr && step != nullptr, "session or step is null"));
+    GFXGRAPH_TRY(require_own(session->made_in));
     GFXGRAPH_ASSIGN_OR_RETURN(
         const gfxgraph_step_options_t chosen,
         read_in(options, gfxgraph_step_options_default(), "gfxgraph_step_options_t"));
@@ -96,7 +99,9 @@ gfxgraph_status_t gfxgraph_step_create(gfxgraph_session_t session, gfxgraph_rang
   });
 }
 
-void gfxgraph_step_destroy(gfxgraph_step_t step) noexcept { delete step; }
+void gfxgraph_step_destroy(gfxgraph_step_t step) noexcept {
+  if (step != nullptr && !is_inherited(step->made_in)) delete step;
+}
 
 gfxgraph_status_t gfxgraph_step_stream(gfxgraph_step_t step, void** hip_stream) noexcept {
   return guarded([&]() -> Result<void> {

@@ -153,9 +153,9 @@ struct Outcome {
 };
 
 // Prints why there is no report.
-Outcome without_report(const std::string& name, const Error& error, int code) {
-  console::error(error.message);
-  return {{name, std::nullopt, error.message}, code};
+Outcome without_report(const std::string& name, const Error& error) {
+  const int code = report(error);
+  return {{name, std::nullopt, with_advice(error)}, code};
 }
 
 format::ReadOptions read_options_of(const Request& request) {
@@ -215,11 +215,7 @@ Outcome check_one(const std::string& path, const std::string& name, const Reques
   progress->clear();
   if (!trace) {
     const Error error = renamed(trace.error(), path, name);
-    if (error.status != Status::kOutOfMemory)
-      return without_report(name, error, exit_code(error.status));
-    const Outcome outcome = without_report(name, error, kExitDataLost);
-    console::error("the budget of memory is spent (--max-memory)");
-    return outcome;
+    return without_report(name, error);
   }
   describe(name, **trace);
   const auto named = [&name](const Error& error) {
@@ -229,12 +225,11 @@ Outcome check_one(const std::string& path, const std::string& name, const Reques
     std::vector<std::string> names;
     add_names(**trace, names);
     const Error error = with_names(found.error(), names, (*trace)->kernels().size());
-    return without_report(name, named(error), kExitFailed);
+    return without_report(name, named(error));
   }
   Result<lanecheck::Report> checked = lanecheck::check_trace(**trace, options);
   progress->clear();
-  if (!checked)
-    return without_report(name, named(checked.error()), exit_code(checked.error().status));
+  if (!checked) return without_report(name, named(checked.error()));
   add_call_lines(**trace, *checked);
   lanecheck::suppress(request.suppressions, *checked, used);
   lanecheck::apply_baseline(request.known, *checked);

@@ -74,9 +74,20 @@ void wrote(const std::string& path) {
   if (!error) console::detail(fmt::format("wrote {}: {}", path, format_bytes(bytes)));
 }
 
+std::string with_advice(const Error& error) {
+  if (error.status != Status::kOutOfMemory ||
+      error.message.find("--max-memory") != std::string::npos)
+    return error.message;
+  return fmt::format("{}; {}", error.message, kMoreMemory);
+}
+
+int reader_exit_code(Status status) noexcept {
+  return status == Status::kOutOfMemory ? kExitDataLost : exit_code(status);
+}
+
 int report(const Error& error) {
-  console::error(error.message);
-  return exit_code(error.status);
+  console::error(with_advice(error));
+  return reader_exit_code(error.status);
 }
 
 }  // namespace gfxgraph::tools

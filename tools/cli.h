@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/amount.h"
@@ -53,7 +54,18 @@ void wrote(const std::string& path);
 // --json of commands whose result has a JSON form, on stdout.
 void add_json(CLI::App& app, bool& json);
 
-// "gfxgraph: <message>" on stderr; returns the exit code of the error's status.
+// Where a command needs more memory than it may have, by whichever limit: what to do.
+inline constexpr std::string_view kMoreMemory =
+    "raise --max-memory, or the limit of the shell (ulimit -d)";
+// The same as a whole line, for std::bad_alloc.
+inline constexpr std::string_view kOutOfMemory =
+    "not enough memory; raise --max-memory, or the limit of the shell (ulimit -d)";
+
+// The message, with kMoreMemory for kOutOfMemory if it names no budget.
+std::string with_advice(const Error& error);
+// Of a command that reads a trace: a limit that is reached is kExitDataLost.
+int reader_exit_code(Status status) noexcept;
+// "gfxgraph: <with_advice(error)>" on stderr; returns reader_exit_code().
 int report(const Error& error);
 
 }  // namespace gfxgraph::tools

@@ -1,9 +1,11 @@
 // gfxgraph extract: a part of a trace that replays alone.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -174,13 +176,16 @@ int extract_command(int argc, char** argv) {
   const sandbox::Access access{
       .read = {arguments.trace}, .write = {output}, .folders = {arguments.standalone}};
   if (const int code = enter_sandbox("extract", no_sandbox, access); code >= 0) return code;
-  if (const Result<void> done = extract_file(arguments, output); !done) {
-    const int code = report(done.error());
-    return done.error().status == Status::kOutOfMemory ? kExitDataLost : code;
-  }
+  if (const Result<void> done = extract_file(arguments, output); !done) return report(done.error());
   if (arguments.standalone.empty()) return kExitOk;
-  const Result<void> written = write_standalone(output, arguments.standalone);
-  if (!written) return report(written.error());
+  try {
+    const Result<void> written = write_standalone(output, arguments.standalone);
+    if (!written && written.error().status == Status::kOutOfMemory) throw std::bad_alloc();
+    if (!written) return report(written.error());
+  } catch (const std::bad_alloc&) {
+    if (arguments.output.empty()) ::unlink(output.c_str());  // only a part of the folder
+    throw;
+  }
   if (arguments.json) return kExitOk;
   print("{}: cmake -S {} -B BUILD && cmake --build BUILD && BUILD/launch\n", arguments.standalone,
         arguments.standalone);

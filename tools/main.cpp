@@ -1,7 +1,9 @@
 // gfxgraph: picks the command from a table and hands it the rest of the arguments.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -14,6 +16,7 @@
 #include "base/output.h"
 #include "base/print.h"
 #include "base/suggestion.h"
+#include "tools/cli.h"
 #include "tools/commands.h"
 
 namespace gfxgraph::tools {
@@ -113,17 +116,34 @@ int dispatch(int argc, char** argv) {
                               kSeeHelp);
 }
 
+// std::bad_alloc may also arise where nothing may throw: nlohmann's JSON allocates in its
+// destructor.
+[[noreturn]] void out_of_memory_at_the_end() noexcept {
+  try {
+    if (const std::exception_ptr current = std::current_exception())
+      std::rethrow_exception(current);
+  } catch (const std::bad_alloc&) {
+    console::error_without_memory(kOutOfMemory);
+    ::_exit(kExitDataLost);
+  } catch (...) {
+    // A defect: a crash, as without this handler.
+  }
+  std::abort();
+}
+
 }  // namespace
 }  // namespace gfxgraph::tools
 
 int main(int argc, char** argv) {
   gfxgraph::reserve_standard_descriptors();
+  std::set_terminate(gfxgraph::tools::out_of_memory_at_the_end);
   int code = gfxgraph::kExitFailed;
   // The libraries return errors as values; what still arrives here is the standard library's.
   try {
     code = gfxgraph::tools::dispatch(argc, argv);
   } catch (const std::bad_alloc&) {
-    gfxgraph::console::error("not enough memory (--max-memory)");
+    code = gfxgraph::kExitDataLost;
+    gfxgraph::console::error_without_memory(gfxgraph::tools::kOutOfMemory);
   } catch (const std::exception& error) {
     gfxgraph::console::error(error.what());
   }

@@ -173,12 +173,7 @@ int provenance_command(int argc, char** argv) {
   const Result<std::shared_ptr<const format::Trace>> trace =
       format::Trace::open(path, read_options);
   progress->clear();
-  if (!trace) {
-    const int code = report(trace.error());
-    if (trace.error().status != Status::kOutOfMemory) return code;
-    console::error("the budget of memory is spent (--max-memory)");
-    return kExitDataLost;
-  }
+  if (!trace) return report(trace.error());
   describe(path, **trace);
   const Result<lanecheck::ProvenanceReport> found =
       lanecheck::prove_pointers(**trace, limits, list, count_on(*progress, "executing launch"));

@@ -173,6 +173,43 @@ std::vector<std::string> standalone_names(const std::string& folder) {
   return names;
 }
 
+namespace {
+
+// What write_standalone() has written before it failed: without launch.inc a later extraction would
+// refuse the folder. Allocates nothing, because memory may be used up.
+class UnfinishedFolder {
+ public:
+  explicit UnfinishedFolder(const std::string& folder) : folder_(folder) {}
+  ~UnfinishedFolder() {
+    if (finished_) return;
+    for (const char* const name :
+         {"kernel.co", "arguments.bin", "launch.inc", "launch.cpp", "CMakeLists.txt"})
+      (void)removed(name);
+    char name[64];
+    for (unsigned i = 0;; ++i) {
+      (void)std::snprintf(name, sizeof(name), "buffer_%u.after", i);
+      (void)removed(name);
+      (void)std::snprintf(name, sizeof(name), "buffer_%u.before", i);
+      if (!removed(name)) return;
+    }
+  }
+  UnfinishedFolder(const UnfinishedFolder&) = delete;
+  UnfinishedFolder& operator=(const UnfinishedFolder&) = delete;
+  void finished() noexcept { finished_ = true; }
+
+ private:
+  bool removed(const char* name) const noexcept {
+    char path[PATH_MAX];
+    const int size = std::snprintf(path, sizeof(path), "%s/%s", folder_.c_str(), name);
+    return size > 0 && static_cast<size_t>(size) < sizeof(path) && ::unlink(path) == 0;
+  }
+
+  const std::string& folder_;
+  bool finished_ = false;
+};
+
+}  // namespace
+
 Result<void> write_standalone(const std::string& path, const std::string& folder) {
   GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const format::Trace> trace,
                             format::Trace::open(path));
@@ -184,6 +221,7 @@ Result<void> write_standalone(const std::string& path, const std::string& folder
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail_errno("cannot make", folder, error.value());
+  UnfinishedFolder unfinished(folder);
   const format::CodeObject& code = trace->code_objects()[kernel.code_object - 1];
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, trace->blob(code.elf));
   GFXGRAPH_TRY(write_new_file(folder + "/kernel.co", FileUse::kReport, elf));
@@ -200,7 +238,9 @@ Result<void> write_standalone(const std::string& path, const std::string& folder
                       words_text(parts, parts.launch->relocations));
   GFXGRAPH_TRY(write_text_file(folder + "/launch.inc", text + buffers));
   GFXGRAPH_TRY(write_text_file(folder + "/launch.cpp", kStandaloneProgram));
-  return write_text_file(folder + "/CMakeLists.txt", kStandaloneBuild);
+  GFXGRAPH_TRY(write_text_file(folder + "/CMakeLists.txt", kStandaloneBuild));
+  unfinished.finished();
+  return {};
 }
 
 }  // namespace gfxgraph::tools

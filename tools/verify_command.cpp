@@ -29,7 +29,7 @@ int print_problems(const std::string& path, const format::VerifyReport& report) 
                                status_name(problem.status), problem.message));
   }
   if (report.problems_cut) console::error(fmt::format("{}: more problems were found", path));
-  return exit_code(report.problems.front().status);
+  return reader_exit_code(report.problems.front().status);
 }
 
 // An intact file may still lack calls of the program.

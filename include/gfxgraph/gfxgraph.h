@@ -24,6 +24,10 @@
  * belongs to one thread at a time. Two sessions share nothing of this library and take no common
  * lock.
  *
+ * Processes: HIP does not work in a child of fork() if its parent has used HIP. There, functions of
+ * inherited sessions and steps, and gfxgraph_session_create if a session was created before the
+ * fork, return GFXGRAPH_UNSUPPORTED; destroying inherited ones does nothing. Traces still work.
+ *
  * Devices: a session belongs to one HIP device. Each function that calls HIP makes it the calling
  * thread's current device, and then restores the previous one.
  *

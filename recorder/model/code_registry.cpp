@@ -23,12 +23,22 @@ struct FatBinaryWrapper {
 };
 constexpr uint32_t kFatBinaryMagic = 0x48495046;
 
+// The same as readable_bytes(), slowly, where no file can be opened.
+uint64_t probed_bytes(uint64_t start) {
+  constexpr uint64_t kPageBytes = 4096;
+  std::byte byte{};
+  uint64_t end = start;
+  while (read_program(end, std::span(&byte, 1))) end += kPageBytes - end % kPageBytes;
+  return end - start;
+}
+
 // Bytes from `address` to the end of the contiguous readable memory.
 uint64_t readable_bytes(const void* address) {
   const uint64_t start = reinterpret_cast<uint64_t>(address);
   uint64_t end = start;
   std::ifstream maps(
-      "/proc/thread-self/maps");  // "self" is empty once main() has left by pthread_exit
+      "/proc/thread-self/maps");          // "self" is empty once main() has left by pthread_exit
+  if (!maps) return probed_bytes(start);  // the program has used up its descriptors
   for (std::string line; std::getline(maps, line);) {
     uint64_t low = 0;
     uint64_t high = 0;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "recorder/model/devices.h"
+#include "recorder/preload/cancel_type.h"
 #include "recorder/preload/hip_calls.h"
 #include "recorder/recorder.h"
 
@@ -73,8 +74,7 @@ enum class CallKind {
 class Scope {
  public:
   // `site`: in the body of a hook, where the program called it.
-  explicit Scope(CallKind kind = CallKind::kOther,
-                 const void* site = __builtin_return_address(0)) noexcept
+  explicit Scope(CallKind kind = CallKind::kOther, const void* site = __builtin_return_address(0))
       : record(hook_depth++ == 0 && recorder().active()),
         registration_(kind == CallKind::kRegistration) {
     if (!record) return;
@@ -85,9 +85,14 @@ class Scope {
       gate->enter();
     recorder().call_begins(kind != CallKind::kOther);
   }
-  ~Scope();
+  ~Scope() noexcept(false);  // a pending asynchronous cancellation takes place at its end
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
+
+ private:
+  const DeferredCancellation deferred_;  // begins first, ends last
+
+ public:
   const bool record;
 
  private:
@@ -108,10 +113,14 @@ struct Turn {
 // recorder. The hooks' frames unwind, so neither they nor real() are noexcept.
 class InRuntime {
  public:
-  explicit InRuntime(int index, CallGate* gate) noexcept : index_(index), gate_(gate) {
+  explicit InRuntime(int index, CallGate* gate) : index_(index), gate_(gate) {
     if (gate_ != nullptr) gate_->leave();
+    if (asynchronous_seen()) [[unlikely]]
+      cancellation_in_runtime();
   }
   ~InRuntime() {
+    if (asynchronous_seen()) [[unlikely]]
+      cancellation_in_hook();
     if (gate_ != nullptr) gate_->enter();
     if (!returned_) [[unlikely]]
       note_cancelled(index_);

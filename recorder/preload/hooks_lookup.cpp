@@ -38,6 +38,7 @@ void* hook_or_note(const char* name, void* found, const char* note = kUnknownLoo
 
 // The function to call instead of hook `index`.
 extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_enter_passed_call(int index) {
+  const DeferredCancellation deferred;
   ++hook_depth;
   if (!is_row(index)) return unknown_call_function(index - kCallCount);
   if (Recorder::elsewhere()) [[unlikely]]
@@ -49,6 +50,7 @@ extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_enter_passed_cal
 // `result` is what the call returned, a hipError_t if the function has a row.
 extern "C" __attribute__((visibility("hidden"))) void gfxgraph_leave_passed_call(int index,
                                                                                  int result) {
+  const DeferredCancellation deferred;
   if (--hook_depth != 0 || !recorder().active()) return;
   if (!is_row(index) && unknown_call_is_hsa(index - kCallCount)) {
     if (result != 0) return;

@@ -102,7 +102,7 @@ void note_cancelled(int index) noexcept {
       "its thread was cancelled during the call: whether it was done is not known");
 }
 
-[[gnu::hot]] Scope::~Scope() {
+[[gnu::hot]] Scope::~Scope() noexcept(false) {
   --hook_depth;
   if (record) {
     tell_learned();

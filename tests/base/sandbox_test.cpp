@@ -223,6 +223,17 @@ TEST_F(SandboxTest, OnlyNamedFilesCanBeRead) {
   EXPECT_EQ(run(work, {.read = {named}}), 0) << message_;
 }
 
+// What docs/security.md says that a worker still may.
+TEST_F(SandboxTest, FilesCanBeAskedForAndMemoryOfTheMachineRead) {
+  const fs::path secret = write("secret", "secret");
+  const auto work = [&] {
+    struct stat status{};
+    if (::stat(secret.c_str(), &status) != 0 || status.st_size != 6) return 1;
+    return text_of("/proc/meminfo").starts_with("MemTotal") ? 0 : 2;
+  };
+  EXPECT_EQ(run(work), 0) << message_;
+}
+
 TEST_F(SandboxTest, AnInputIsNeverWritten) {
   const fs::path input = write("out.gfxg.partial", "content");
   const Access access{.read = {input}, .write = {folder_ / "out.gfxg"}};
@@ -450,6 +461,23 @@ TEST_F(SandboxTest, LittleMemoryIsNoReasonToGoWithout) {
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 4) << status;
+}
+
+// Less than the filter takes: the file stays unread.
+TEST_F(SandboxTest, WithoutMemoryForAWorkerNothingIsRead) {
+  testing::internal::CaptureStderr();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit little{uint64_t{1} << 20, uint64_t{1} << 20};
+    ::setrlimit(RLIMIT_DATA, &little);
+    const int code = enter("test", {});
+    ::_exit(code >= 0 ? code : 99);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), kExitDataLost) << status;
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("not enough memory for the worker"));
 }
 
 TEST_F(SandboxTest, ACrashIsASentence) {

@@ -185,6 +185,16 @@ def in_flight(build, scratch):
     require("in_flight: PASS" in done.stdout, done.stdout + done.stderr)
 
 
+def forked_child(build, scratch):
+    """A process that forks before its first session replays in both; one that forks later gets errors in its child."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.samples / "streams_events"))
+    for when in ("early", "late"):
+        done = run(build.tool("gfxgraph", "run", "--device", "emulated", "--", build.root / "tests" / "forked_child",
+                              trace, when), timeout=60)
+        require(done.stdout == "right\n", done.stdout + done.stderr)
+
+
 def packet_faults(build, scratch):
     """Mode packets when each call of HSA fails, when its queue does, without its device or stream, and when nobody waits."""
     trace = scratch / "t.gfxg"
@@ -230,4 +240,4 @@ def packets_like_hip(build, scratch):
 
 
 if __name__ == "__main__":
-    main({"changing_values": changing_values, "packet_faults": packet_faults, "packet_order": packet_order, "packets_like_hip": packets_like_hip, "continues": continues, "settings": settings, "period": period, "terminal": terminal, "progress": progress, "in_flight": in_flight})
+    main({"changing_values": changing_values, "forked_child": forked_child, "packet_faults": packet_faults, "packet_order": packet_order, "packets_like_hip": packets_like_hip, "continues": continues, "settings": settings, "period": period, "terminal": terminal, "progress": progress, "in_flight": in_flight})

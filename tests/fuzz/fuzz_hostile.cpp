@@ -32,6 +32,8 @@ const std::vector<std::vector<Part>>& bases() {
     std::vector<std::vector<Part>> parts;
     const std::vector<std::byte> kernels = kernel_trace(stored(FUZZ_CORPUS "/codeobj/v5.elf"));
     for (int n = 0; n < 3; ++n) parts.push_back(load_parts(kernels));  // most say most
+    const std::vector<std::byte> lives = lives_trace(stored(FUZZ_CORPUS "/codeobj/v5.elf"));
+    for (int n = 0; n < 3; ++n) parts.push_back(load_parts(lives));
     parts.push_back(load_parts(stored(FUZZ_GOLDEN "/everything.gfxg")));
     parts.push_back(load_parts(stored(FUZZ_GOLDEN "/smallest.gfxg")));
     return parts;

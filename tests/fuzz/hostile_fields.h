@@ -1,6 +1,7 @@
 // The fields of everything in a trace, by kind: numbers, names, bytes. A new field belongs here.
 #pragma once
 
+#include <memory>
 #include <type_traits>
 #include <variant>
 
@@ -18,7 +19,7 @@ void for_each_field(format::Environment& v, const Visit& visit) {
 }
 template <typename Visit>
 void for_each_field(format::CodeObject& v, const Visit& visit) {
-  visit(v.id), visit(v.elf.low), visit(v.target);
+  visit(v.id), visit(v.elf.low), visit(v.target), visit(v.device);
 }
 template <typename Visit>
 void for_each_field(format::Kernel& v, const Visit& visit) {
@@ -33,10 +34,48 @@ void for_each_field(format::Finding& v, const Visit& visit) {
   visit(v.kind), visit(v.call), visit(v.count), visit(v.detail);
 }
 template <typename Visit>
+void for_each_field(format::Site& v, const Visit& visit) {
+  visit(v.id), visit(v.module), visit(v.build_id), visit(v.symbol), visit(v.offset_bytes);
+  visit(v.symbol_offset_bytes), visit(v.program), visit(v.symbol_unique);
+}
+template <typename Visit>
+void for_each_field(format::Device& v, const Visit& visit) {
+  visit(v.number), visit(v.null_stream);
+}
+template <typename Visit>
+void for_each_field(format::TexelFormat& v, const Visit& visit) {
+  for (uint8_t& bits : v.bits) visit(bits);
+  visit(v.kind);
+}
+template <typename Visit>
+void for_each_field(format::ArrayShape& v, const Visit& visit) {
+  visit(v.width), visit(v.height), visit(v.depth), visit(v.flags);
+  for_each_field(v.format, visit);
+}
+template <typename Visit>
+void for_each_field(format::ImageObject& v, const Visit& visit) {
+  visit(v.resource), visit(v.allocation), visit(v.offset_bytes), visit(v.size_bytes);
+  visit(v.width), visit(v.height), visit(v.pitch_bytes), visit(v.filter), visit(v.read_mode);
+  visit(v.srgb), visit(v.normalized), visit(v.mip_filter), visit(v.max_anisotropy);
+  visit(v.has_view), visit(v.view_format), visit(v.view_width), visit(v.view_height);
+  visit(v.view_depth), visit(v.first_level), visit(v.last_level), visit(v.first_layer);
+  visit(v.last_layer);
+  for (uint8_t& mode : v.address_mode) visit(mode);
+  for_each_field(v.format, visit);
+}
+// What several events may share.
+template <typename Shared, typename Visit>
+void for_each_shared_field(std::shared_ptr<const Shared>& shared, const Visit& visit) {
+  if (shared == nullptr) return;
+  const auto own = std::make_shared<Shared>(*shared);
+  for_each_field(*own, visit);
+  shared = own;
+}
+template <typename Visit>
 void for_each_field(std::vector<format::Relocation>& list, const Visit& visit) {
   for (format::Relocation& r : list) {
     visit(r.offset_bytes), visit(r.allocation), visit(r.addend), visit(r.source);
-    visit(r.ambiguous);
+    visit(r.ambiguous), visit(r.outside);
   }
   visit(list);
 }
@@ -50,12 +89,14 @@ template <typename Visit>
 void for_each_field(format::AllocationBegin& v, const Visit& visit) {
   visit(v.id), visit(v.kind), visit(v.recorded_address), visit(v.host_address);
   visit(v.size_bytes), visit(v.mapped_bytes), visit(v.flags), visit(v.stream);
-  visit(v.code_object), visit(v.symbol);
+  visit(v.code_object), visit(v.symbol), visit(v.name), visit(v.site), visit(v.site_ordinal);
+  visit(v.device);
+  for_each_shared_field(v.array, visit), for_each_shared_field(v.object, visit);
   for_each_field(v.initial, visit);
 }
 template <typename Visit>
 void for_each_field(format::AllocationEnd& v, const Visit& visit) {
-  visit(v.id), visit(v.freed), visit(v.stream);
+  visit(v.id), visit(v.freed), visit(v.stream), visit(v.gone);
   for_each_field(v.post, visit);
 }
 template <typename Visit>
@@ -89,7 +130,7 @@ void for_each_field(format::StreamWait& v, const Visit& visit) {
 }
 template <typename Visit>
 void for_each_field(format::Synchronize& v, const Visit& visit) {
-  visit(v.kind), visit(v.object);
+  visit(v.kind), visit(v.object), visit(v.call);
 }
 template <typename Visit>
 void for_each_field(format::Launch& v, const Visit& visit) {
@@ -108,6 +149,7 @@ template <typename Visit>
 void for_each_field(format::Copy& v, const Visit& visit) {
   for_each_field(v.destination, visit), for_each_field(v.source, visit);
   visit(v.width_bytes), visit(v.height), visit(v.depth), visit(v.asynchronous), visit(v.stream);
+  visit(v.source_is_pinned);
   for_each_field(v.host_source, visit), for_each_field(v.host_result, visit);
 }
 template <typename Visit>
@@ -118,15 +160,15 @@ void for_each_field(format::Memset& v, const Visit& visit) {
 }
 template <typename Visit>
 void for_each_field(format::HostFunction& v, const Visit& visit) {
-  visit(v.stream), visit(v.call);
+  visit(v.stream), visit(v.call), visit(v.id);
 }
 template <typename Visit>
 void for_each_field(format::GraphLaunch& v, const Visit& visit) {
-  visit(v.graph), visit(v.stream);
+  visit(v.graph), visit(v.stream), visit(v.first_host_function);
 }
 template <typename Visit>
 void for_each_field(format::Marker& v, const Visit& visit) {
-  visit(v.text), visit(v.kind), visit(v.range), visit(v.ordinal);
+  visit(v.text), visit(v.kind), visit(v.range), visit(v.ordinal), visit(v.allocation);
 }
 template <typename Visit>
 void for_each_field(format::Checkpoint& v, const Visit& visit) {
@@ -139,7 +181,7 @@ template <typename Visit>
 void for_each_field(std::monostate&, const Visit&) {}
 template <typename Visit>
 void for_each_field(format::Event& v, const Visit& visit) {
-  visit(v.thread), visit(v.time_ns);
+  visit(v.thread), visit(v.time_ns), visit(v.site);
   std::visit([&](auto& action) { for_each_field(action, visit); }, v.action);
 }
 template <typename Visit>

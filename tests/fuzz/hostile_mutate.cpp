@@ -273,7 +273,13 @@ class Repairer {
     if (item.call.empty()) item.call.assign(1, 'f');
     item.count = std::max<uint64_t>(item.count, 1);
   }
+  void fix(Site& item) {
+    item.id = ++sites_;
+    if (item.module.empty()) item.module.assign(1, 'm');
+  }
+  void fix(Device&) {}
   void fix(Event& item) {
+    item.site = std::min(item.site, sites_);
     std::visit([this](auto& action) { fix_action(action); }, item.action);
     for_each_content(item.action, [this](Content& content) { fix_content(content); });
     normalize(item);
@@ -284,6 +290,9 @@ class Repairer {
   void fix_action(AllocationBegin& item) {
     item.id = ++allocations_;
     item.size_bytes = std::max<uint64_t>(item.size_bytes, 1);
+    item.site = std::min(item.site, sites_);
+    if (item.kind != AllocationKind::kArray) item.array = nullptr;
+    if (!is_image_object(item.kind)) item.object = nullptr;
     if (item.kind != AllocationKind::kModuleGlobal) {
       item.code_object = 0;
       item.symbol.clear();
@@ -337,7 +346,7 @@ class Repairer {
   std::vector<Part>& parts_;
   std::map<BlobId, uint64_t> sizes_;
   std::vector<uint32_t> explicit_bytes_;
-  uint32_t code_objects_ = 0, kernels_ = 0, graphs_ = 0, allocations_ = 0;
+  uint32_t code_objects_ = 0, kernels_ = 0, graphs_ = 0, allocations_ = 0, sites_ = 0;
 };
 
 }  // namespace

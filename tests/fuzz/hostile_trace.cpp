@@ -45,6 +45,8 @@ std::vector<Part> load_parts(std::span<const std::byte> file) {
       case RecordKind::kKernel: add(unpack_kernel(record.payload)); break;
       case RecordKind::kGraph: add(unpack_graph(record.payload)); break;
       case RecordKind::kFinding: add(unpack_finding(record.payload)); break;
+      case RecordKind::kSite: add(unpack_site(record.payload)); break;
+      case RecordKind::kDevice: add(unpack_device(record.payload)); break;
       case RecordKind::kCompressedEvents:
       case RecordKind::kEvents: {
         EventDecompressor decompressor(UINT64_MAX);
@@ -97,6 +99,19 @@ Kernel kernel_record(KernelId id, const codeobj::Kernel& from) {
   return kernel;
 }
 
+}  // namespace
+
+std::vector<Kernel> kernel_records(const codeobj::CodeObject& object) {
+  std::vector<Kernel> kernels;
+  for (const codeobj::Kernel& from : object.kernels()) {
+    kernels.push_back(kernel_record(static_cast<KernelId>(kernels.size() + 1), from));
+    if (from.name == "vadd") break;
+  }
+  return kernels;
+}
+
+namespace {
+
 // vadd(a, b, c, n) over buffers 1, 2 and 3.
 Launch vadd(const Kernel& kernel, uint64_t base) {
   Launch launch;
@@ -125,13 +140,9 @@ std::vector<std::byte> kernel_trace(std::span<const std::byte> elf) {
     const auto blob = writer.add_blob(elf);
     done(blob);
     done(writer.add(CodeObject{1, *blob, "amdgcn-amd-amdhsa--gfx1030"}));
-    Kernel first;
-    for (const codeobj::Kernel& from : (*object)->kernels()) {
-      const Kernel kernel = kernel_record(first.id + 1, from);
-      done(writer.add(kernel));
-      first = kernel;
-      if (from.name == "vadd") break;
-    }
+    const std::vector<Kernel> kernels = kernel_records(**object);
+    for (const Kernel& kernel : kernels) done(writer.add(kernel));
+    const Kernel& first = kernels.back();
     const auto words = writer.add_blob(std::vector<std::byte>(256, std::byte{3}));
     done(words);
     event(StreamCreate{1, 1, 0});
@@ -275,6 +286,11 @@ class PartWriter {
     ++statistics_.kernels;
     put(RecordKind::kKernel, item);
   }
+  void add(const Site& item) {
+    put(RecordKind::kSite, item);
+    records_.back().flags = record_flags(RecordKind::kSite);
+  }
+  void add(const Device& item) { put(RecordKind::kDevice, item); }
   void add(const Finding& item) {
     ++findings_;
     put(RecordKind::kFinding, item);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -254,6 +255,40 @@ static void staged() {
   }
 }
 
+// ---- no descriptors ----
+
+static void use_up_descriptors() {
+  while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0) {
+  }
+}
+static void limit_descriptors() {
+  const rlimit few{8, 8};
+  setrlimit(RLIMIT_NOFILE, &few);
+}
+// More than the recorder keeps in its buffers, of each kind of memory, and host functions.
+static void work_without_descriptors() {
+  constexpr size_t kLarge = size_t{24} << 20;
+  char* device = nullptr;
+  char* pinned = nullptr;
+  CHECK(hipMalloc(reinterpret_cast<void**>(&device), kLarge));
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&pinned), kLarge, 0));
+  hipStream_t stream = nullptr;
+  CHECK(hipStreamCreate(&stream));
+  for (int i = 1; i <= 3; ++i) {
+    memset(pinned, i, kLarge);
+    CHECK(hipMemcpyAsync(device, pinned, kLarge, hipMemcpyHostToDevice, stream));
+    CHECK(hipStreamAddCallback(stream, wait_and_write_nothing, nullptr, 0));
+    count<<<1, kWords, 0, stream>>>(reinterpret_cast<unsigned*>(device));
+    void* seen = nullptr;
+    CHECK(hipHostGetDevicePointer(&seen, pinned, 0));
+    count<<<1, kWords, 0, stream>>>(static_cast<unsigned*>(seen));
+    CHECK(hipStreamSynchronize(stream));
+  }
+  std::printf("%u %u\n", first(reinterpret_cast<unsigned*>(device)), *reinterpret_cast<unsigned*>(pinned));
+  CHECK(hipFree(device));
+  CHECK(hipHostFree(pinned));
+}
+
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "cancel") cancel();
@@ -268,6 +303,9 @@ int main(int argc, char** argv) {
   if (mode == "free_inside") free_inside();
   if (mode == "failing_execs") failing_execs(argv[2]);
   if (mode == "staged") staged();
+  if (mode == "few_descriptors") work_without_descriptors();
+  if (mode == "limited_descriptors") limit_descriptors(), work_without_descriptors();
+  if (mode == "used_descriptors") (void)first(memory()), use_up_descriptors(), work_without_descriptors();
   if (mode == "another_user" && (setgid(65534) != 0 || setuid(65534) != 0)) return 2;
   if (mode != "exit_beside_threads") {
     unsigned* const words = memory();

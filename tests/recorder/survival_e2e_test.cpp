@@ -44,6 +44,25 @@ class SurvivalTest : public RecordedProgramTest {
 
 TEST_F(SurvivalTest, ThreadsThatAreCancelled) { (void)survives("cancel"); }
 
+// At any instruction: in the recorder's own code, too. The runtime here bears that.
+TEST_F(SurvivalTest, ThreadsThatAreCancelledAsynchronously) {
+  const std::string program = std::string("timeout 120 ") + PROGRAMS + "/program_cancelled 300";
+  const std::string environment = std::string("LD_LIBRARY_PATH=") + FAKE_HIP_FOLDER + " ";
+  const ProcessResult bare = run(environment + program, folder_.path());
+  ASSERT_EQ(bare.code, 0) << bare.err;
+  EXPECT_EQ(bare.out, "300 7\n");
+  for (int i = 0; i < 3; ++i) {
+    const ProcessResult recorded = run(
+        environment + RECORD_TOOL + " --device emulated --force -o " + path() + " -- " + program,
+        folder_.path());
+    ASSERT_EQ(recorded.code, 0) << recorded.err;
+    EXPECT_EQ(recorded.out, bare.out);
+    const auto trace = open();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->sealed());
+  }
+}
+
 TEST_F(SurvivalTest, MainThatLeavesItsThreadsBehind) {
   const auto trace = survives("leave_main");
   ASSERT_TRUE(trace);
@@ -104,6 +123,26 @@ TEST_F(SurvivalTest, HostFunctionsThatWriteNothing) {
   ASSERT_TRUE(trace);
   EXPECT_THAT(trace->findings(),
               Not(Contains(Field(&format::Finding::detail, HasSubstr("concurrently")))));
+}
+
+// By a shell's limit or the program's own, or because the program has used up what it may have.
+TEST_F(SurvivalTest, ProgramsWithoutDescriptors) {
+  const std::string runs[] = {"ulimit -n 8; exec " + program("few_descriptors"),
+                              "exec " + program("limited_descriptors"),
+                              "ulimit -n 64; exec " + program("used_descriptors")};
+  for (const std::string& text : runs) {
+    const ProcessResult result = record("timeout 120 sh -c '" + text + "'");
+    EXPECT_EQ(result.code, 0) << text << ": " << result.err;
+    EXPECT_EQ(result.out, "50529028 50529028\n1\n") << text;
+    const auto trace = open();
+    ASSERT_TRUE(trace) << text;
+    EXPECT_TRUE(trace->sealed()) << text;
+    EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(7)) << text;
+    if (trace->complete()) continue;
+    // What does not fit into the recorder's memory goes into a file, for which there is none.
+    EXPECT_THAT(trace->findings(), Contains(Field(&format::Finding::call, "temporary file")))
+        << text << ": " << result.err;
+  }
 }
 
 TEST_F(SurvivalTest, AProgramThatIsAnotherUserBeforeItsFirstCallIsNamed) {
