@@ -23,3 +23,10 @@ foreach(program gfxgraph-record gfxgraph-replay)
 endforeach()
 install(FILES ${documentation}/completion/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
   RENAME _gfxgraph COMPONENT programs)
+
+# The guides and the samples, in the folders of the source, so that links between them and includes hold.
+set(guides ${CMAKE_INSTALL_DATADIR}/doc/gfxgraph)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md NOTICE DESTINATION ${guides} COMPONENT doc)
+install(DIRECTORY docs samples include DESTINATION ${guides} COMPONENT doc)
+install(FILES format/trace.fbs DESTINATION ${guides}/format COMPONENT doc)
+install(FILES replayer/python/gfxgraph.py DESTINATION ${guides}/replayer/python COMPONENT doc)

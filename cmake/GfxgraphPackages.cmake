@@ -1,4 +1,5 @@
-# Debian packages, by cpack -G DEB: gfxgraph (tools), libgfxgraph0, libgfxgraph-dev, python3-gfxgraph.
+# Debian packages, by cpack -G DEB: gfxgraph (tools), libgfxgraph0, libgfxgraph-dev, python3-gfxgraph,
+# gfxgraph-doc.
 set(GFXGRAPH_MAINTAINER "gfxgraph maintainers <maintainers@gfxgraph.invalid>" CACHE STRING "Maintainer field of Debian packages")
 
 set(CPACK_GENERATOR DEB)
@@ -8,7 +9,7 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_COMPONENTS_ALL programs library dev python)
+set(CPACK_COMPONENTS_ALL programs library dev python doc)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
@@ -20,6 +21,7 @@ set(CPACK_DEBIAN_PROGRAMS_PACKAGE_NAME gfxgraph)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SECTION devel)
 # HIP is the recorded program's: whoever only inspects or checks traces needs none.
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_RECOMMENDS libamdhip64-5)
+set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SUGGESTS gfxgraph-doc)
 set(CPACK_COMPONENT_PROGRAMS_DESCRIPTION "record, replay and check the kernel launches of HIP programs
 gfxgraph records the launch stream of an unmodified HIP program into a trace,
 replays it without the program, and executes every recorded kernel in an
@@ -46,6 +48,12 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3, libgfxgraph0 (>= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "replay recorded AMD GPU kernel launches (Python module)
 A module that calls libgfxgraph through ctypes.")
+set(CPACK_DEBIAN_DOC_PACKAGE_NAME gfxgraph-doc)
+set(CPACK_DEBIAN_DOC_PACKAGE_SECTION doc)
+set(CPACK_DEBIAN_DOC_PACKAGE_ARCHITECTURE all)
+set(CPACK_COMPONENT_DOC_DESCRIPTION "record, replay and check the kernel launches of HIP programs (documentation)
+The tutorial, guides and reference of gfxgraph, and its sample programs in
+HIP, C, C++ and Python, in /usr/share/doc/gfxgraph.")
 
 # ---- licences: own, and those of what is linked in, as the packages that it comes from state them ----
 set(linked_in llvm-19-dev libzstd-dev libfmt-dev libxxhash-dev libflatbuffers-dev libcli11-dev nlohmann-json3-dev libexpected-dev

@@ -212,6 +212,12 @@ Result<void> Checker::add(const Site& site) {
     return fail(Status::kCorrupt, fmt::format("site: {:#x} bytes past a symbol, at {:#x}",
                                               site.symbol_offset_bytes, site.offset_bytes));
   }
+  if (site.line != 0 && (site.offset_bytes != site.line || !site.build_id.empty() || site.program ||
+                         site.symbol_offset_bytes != 0 || site.symbol_unique)) {
+    return fail(Status::kCorrupt,
+                fmt::format("site: line {} of interpreted code, at {:#x} of a program or library",
+                            site.line, site.offset_bytes));
+  }
   ++sites_;
   return {};
 }

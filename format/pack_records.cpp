@@ -145,6 +145,7 @@ std::span<const std::byte> Packer::pack(const Site& site) {
   table.add_symbol_offset_bytes(site.symbol_offset_bytes);
   table.add_program(site.program);
   table.add_symbol_unique(site.symbol_unique);
+  table.add_line(site.line);
   return impl_->finish(table.Finish());
 }
 

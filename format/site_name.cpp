@@ -9,6 +9,7 @@ namespace gfxgraph::format {
 std::string site_name(const Site& site) {
   const std::string_view path = site.module;
   const std::string_view module = path.substr(path.rfind('/') + 1);
+  if (site.line != 0) return fmt::format("{}:{}", module, site.line);
   if (!site.symbol_unique) return fmt::format("{}+{:#x}", module, site.offset_bytes);
   return fmt::format("{}{}{}+{:#x}", site.program ? "" : module, site.program ? "" : ":",
                      site.symbol, site.symbol_offset_bytes);

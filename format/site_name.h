@@ -9,7 +9,8 @@
 namespace gfxgraph::format {
 
 // "load_model(char const*)+0x1f4" in the program, "libgemm.so:Gemm::run()+0x20" in a library. If
-// the symbol is unknown or not unique in its module: the module and offset, "decode+0x12f4".
+// the symbol is unknown or not unique in its module: the module and offset, "decode+0x12f4". In
+// interpreted code: file and line, "train.py:12".
 std::string site_name(const Site& site);
 
 // "load_model(char const*)+0x1f4#3", the fourth allocation of this site; empty without a site.

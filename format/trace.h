@@ -482,7 +482,8 @@ struct Finding {
 // ---- call sites ---------------------------------------------------------------------------------
 
 // Where the program called HIP: a return address as an ELF virtual address of its module, which is
-// the same in every run of the same file.
+// the same in every run of the same file; or the line of interpreted code (Python), whose file is
+// the module.
 struct Site {
   SiteId id = 0;
   std::string module;    // path of the program or library; if redacted, its base name
@@ -492,6 +493,7 @@ struct Site {
   uint64_t symbol_offset_bytes = 0;
   bool program = false;        // the module is the program, not a library
   bool symbol_unique = false;  // no other function of the module has this symbol
+  uint32_t line = 0;  // of interpreted code, and then offset_bytes as well; 0: machine code
 };
 
 // ---- devices ------------------------------------------------------------------------------------

@@ -126,6 +126,7 @@ Result<Site> unpack_site(std::span<const std::byte> payload) {
   to.symbol_offset_bytes = from->symbol_offset_bytes();
   to.program = from->program();
   to.symbol_unique = from->symbol_unique();
+  to.line = from->line();
   if (unpacker.failed()) return tl::unexpected<Error>(unpacker.error());
   return to;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -75,6 +76,21 @@ StackInUse whole_stack() noexcept {
 }
 
 }  // namespace
+
+bool read_program(std::span<const ProgramBytes> parts, std::span<std::byte> to) noexcept {
+  std::array<iovec, 8> from;
+  size_t size_bytes = 0;
+  if (parts.size() > from.size()) return false;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    from[i] = {reinterpret_cast<void*>(parts[i].address), parts[i].size_bytes};
+    size_bytes += parts[i].size_bytes;
+  }
+  if (size_bytes != to.size()) return false;
+  const iovec into{to.data(), to.size()};
+  const ssize_t count =
+      syscall(SYS_process_vm_writev, gettid(), from.data(), parts.size(), &into, 1L, 0L);
+  return count >= 0 && static_cast<size_t>(count) == to.size();
+}
 
 bool read_program(uint64_t address, std::span<std::byte> to) noexcept {
   if (to.empty()) return true;

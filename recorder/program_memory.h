@@ -17,6 +17,12 @@ namespace gfxgraph::recorder {
 
 // Returns false, and leaves `to` undefined, unless all bytes could be read. Any thread; no lock.
 bool read_program(uint64_t address, std::span<std::byte> to) noexcept;
+// The same of several places, one after another in `to`.
+struct ProgramBytes {
+  uint64_t address = 0;
+  size_t size_bytes = 0;
+};
+bool read_program(std::span<const ProgramBytes> parts, std::span<std::byte> to) noexcept;
 // The part of the calling thread's stack that is in use: it can be read in place while the caller
 // runs. Empty on stacks that the program switched to itself.
 struct StackInUse {

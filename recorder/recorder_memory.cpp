@@ -171,7 +171,7 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
     memory.allocation = std::move(allocation);
     memory.stream = stream;
     memory.thread = thread_number();
-    memory.called_at = program_call;
+    memory.site = journal_.sites().here();
     result = std::make_shared<FreedMemory>(std::move(memory));
     if (begun) contents_.note_freeing(result);
   });

@@ -69,7 +69,7 @@ struct Work {
   // hipEvent_t that the work records at its end: those of a graph's event nodes.
   std::vector<Handle> records;
   const char* call = "";
-  const void* called_at = program_call;  // by the thread that made this
+  format::SiteId site = 0;  // of the call, from prepare()
   HeldFindings findings;
   // Work that the runtime executes at once even in a stream that is being captured (HIP 5.2:
   // hipModuleLaunchKernel, hipStreamAddCallback).

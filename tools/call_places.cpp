@@ -34,6 +34,11 @@ const CallPlace& CallPlaces::find(format::SiteId id) {
   place.module = site.module;
   place.offset = site.offset_bytes;
   place.symbol = site.symbol;
+  if (site.line != 0) {
+    place.file = site.module;
+    place.line = site.line;
+    return place;
+  }
   const codeobj::HostProgram* const program = open(site);
   // The call stands before the address to which it returns.
   if (program == nullptr || site.offset_bytes == 0) return place;
@@ -47,7 +52,9 @@ const CallPlace& CallPlaces::find(format::SiteId id) {
 std::string CallPlaces::text(format::SiteId site) {
   const CallPlace& place = find(site);
   if (place.file.empty()) return place.name;
-  return fmt::format("{} ({}:{})", place.name,
+  const bool interpreted = trace_.sites()[site - 1].line != 0;
+  if (interpreted && place.symbol.empty()) return place.name;
+  return fmt::format("{} ({}:{})", interpreted ? place.symbol : place.name,
                      std::filesystem::path(place.file).filename().string(), place.line);
 }
 

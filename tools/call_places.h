@@ -30,7 +30,7 @@ class CallPlaces {
 
   // Empty for site 0 and sites that the trace lacks.
   const CallPlace& find(format::SiteId site);
-  // "generate(int)+0x88 (main.cpp:88)".
+  // "generate(int)+0x88 (main.cpp:88)", "main (train.py:12)".
   std::string text(format::SiteId site);
 
  private:

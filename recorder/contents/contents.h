@@ -49,7 +49,7 @@ struct FreedMemory {
   bool ended = false;       // its AllocationEnd is appended
   // Of the call: another thread may append the end.
   uint32_t thread = 0;
-  const void* called_at = nullptr;
+  format::SiteId site = 0;
 };
 using Freeing = std::shared_ptr<FreedMemory>;
 

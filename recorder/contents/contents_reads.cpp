@@ -23,7 +23,7 @@ void Contents::end_freed(FreedMemory& freed) {
   format::Event& event = events_.push(
       format::AllocationEnd{allocation.id, true, stream, std::move(freed.post), allocation.gone});
   event.thread = freed.thread;
-  event.site = journal_.sites().at(freed.called_at);
+  event.site = freed.site;
   if (!freed.last_state) return;
   reads_.push_back({.read = std::move(freed.last_state),
                     .words = std::move(freed.words),

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <span>
 #include <system_error>
@@ -74,6 +73,8 @@ std::string hexadecimal(std::span<const std::byte> bytes) {
   return text;
 }
 
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 size_t first_slot(const void* address, size_t slots) {
   const auto value = reinterpret_cast<uintptr_t>(address);
   return (value * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (slots - 1);
@@ -86,8 +87,9 @@ size_t first_slot(const void* address, size_t slots) {
   if (const Slot* const slots = slots_.load(std::memory_order_acquire); slots != nullptr) {
     for (size_t i = first_slot(address, kSlots);; i = (i + 1) & (kSlots - 1)) {
       const void* const seen = slots[i].address.load(std::memory_order_acquire);
-      if (seen == address) return slots[i].id;
-      if (seen == nullptr) break;
+      if (seen == address && !slots[i].for_python) [[likely]]
+        return slots[i].id;
+      if (seen == address || seen == nullptr) break;
     }
   }
   try {
@@ -101,7 +103,6 @@ size_t first_slot(const void* address, size_t slots) {
 // waits for no other thread.
 format::SiteId CallSites::add(const void* address) {
   const std::lock_guard lock(mutex_);
-  if (addresses_ == kMost) return 0;
   if (!own_slots_) {
     own_slots_ = std::make_unique<Slot[]>(kSlots);
     slots_.store(own_slots_.get(), std::memory_order_release);
@@ -109,38 +110,75 @@ format::SiteId CallSites::add(const void* address) {
   size_t i = first_slot(address, kSlots);
   for (const void* seen = nullptr; (seen = own_slots_[i].address) != nullptr;
        i = (i + 1) & (kSlots - 1)) {
-    if (seen == address) return own_slots_[i].id;
+    if (seen == address) return own_slots_[i].for_python ? python_site(address) : own_slots_[i].id;
   }
-  Search search;
-  search.address = reinterpret_cast<uintptr_t>(address);
-  (void)dl_iterate_phdr(look_at, &search);
-  format::SiteId id = 0;
-  if (search.found) {
-    Module module{search.name == nullptr ? "" : search.name, hexadecimal(search.notes),
-                  search.program};
-    if (search.program) {
-      if (program_.empty()) program_ = own_program().string();
-      module.path = program_;
-    }
-    if (!module.path.empty()) id = find_or_add(module, search.address - search.bias);
-  }
+  if (addresses_ == kMost) return 0;
+  bool for_python = false;
+  const format::SiteId id = add_module(address, for_python);
   own_slots_[i].id = id;
+  own_slots_[i].for_python = for_python;
   own_slots_[i].address.store(address, std::memory_order_release);
   ++addresses_;
   return id;
 }
 
+format::SiteId CallSites::add_module(const void* address, bool& for_python) {
+  Search search;
+  search.address = reinterpret_cast<uintptr_t>(address);
+  (void)dl_iterate_phdr(look_at, &search);
+  if (!search.found) return 0;
+  Module module{search.name == nullptr ? "" : search.name, hexadecimal(search.notes),
+                search.program};
+  if (search.program) {
+    if (program_.empty()) program_ = own_program().string();
+    module.path = program_;
+  }
+  if (module.path.empty()) return 0;
+  for_python = PythonCode::calls_for_it(module.path);
+  if (for_python) {
+    python_callers_.try_emplace(address, module, search.address - search.bias);
+    return python_site(address);
+  }
+  return find_or_add(module, search.address - search.bias, {});
+}
+
+// Memory of code that is gone is used for other code: its file's name tells them apart.
+format::SiteId CallSites::python_site(const void* address) {
+  const auto place = python_.here();
+  if (!place) return without_python(address);
+  const auto found = python_sites_.find(place->instruction);
+  if (found != python_sites_.end() && found->second.place == *place &&
+      python_.same_file(*place, found->second.file)) {
+    return found->second.id;
+  }
+  auto line = python_.line(*place);
+  if (!line) return without_python(address);
+  if (python_sites_.size() >= kMost) return 0;
+  const format::SiteId id =
+      find_or_add({std::move(line->file), "", false, true}, line->line, std::move(line->function));
+  python_sites_.insert_or_assign(place->instruction,
+                                 PythonSite{*place, python_.file_name(*place), id});
+  return id;
+}
+
+format::SiteId CallSites::without_python(const void* address) {
+  const auto& [module, offset_bytes] = python_callers_.at(address);
+  return find_or_add(module, offset_bytes, {});
+}
+
 // A library that is loaded again is the same one, even at another address.
-format::SiteId CallSites::find_or_add(const Module& module, uint64_t offset_bytes) {
+format::SiteId CallSites::find_or_add(const Module& module, uint64_t offset_bytes,
+                                      std::string function) {
   size_t index = 0;
   while (index < modules_.size() &&
-         (modules_[index].path != module.path || modules_[index].build_id != module.build_id)) {
+         (modules_[index].path != module.path || modules_[index].build_id != module.build_id ||
+          modules_[index].source != module.source)) {
     ++index;
   }
   if (index == modules_.size()) modules_.push_back(module);
   const auto [found, added] = ids_.try_emplace({index, offset_bytes}, 0);
   if (!added) return found->second;
-  places_.push_back({index, offset_bytes});
+  places_.push_back({index, offset_bytes, std::move(function)});
   return found->second = static_cast<format::SiteId>(places_.size());
 }
 
@@ -181,6 +219,16 @@ Result<void> CallSites::write(format::Writer& writer) {
     places.assign(places_.begin() + static_cast<ptrdiff_t>(first), places_.end());
     modules = modules_;
   }
+  std::vector<format::Site> sites = described(modules, places, first);
+  for (const format::Site& site : sites) GFXGRAPH_TRY(writer.add(site));
+  if (remember_) std::ranges::move(sites, std::back_inserter(remembered_));
+  return {};
+}
+
+// Of places with the ids from `first` + 1.
+std::vector<format::Site> CallSites::described(const std::vector<Module>& modules,
+                                               const std::vector<Place>& places,
+                                               size_t first) const {
   std::vector<format::Site> sites(places.size());
   for (size_t i = 0; i < modules.size(); ++i) {
     std::vector<size_t> here;
@@ -191,6 +239,17 @@ Result<void> CallSites::write(format::Writer& writer) {
       calls.push_back(places[n].offset_bytes - 1);
     }
     if (here.empty()) continue;
+    if (modules[i].source) {
+      for (const size_t n : here) {
+        format::Site& site = sites[n];
+        site.id = static_cast<format::SiteId>(first + n + 1);
+        site.module = redact_ ? base_name(modules[i].path) : modules[i].path;
+        site.symbol = cut_name(places[n].function.c_str());
+        site.offset_bytes = places[n].offset_bytes;
+        site.line = static_cast<uint32_t>(places[n].offset_bytes);
+      }
+      continue;
+    }
     std::string identity = modules[i].build_id;
     std::vector<codeobj::HostFunction> functions(calls.size());
     if (const auto file = codeobj::HostProgram::open(modules[i].path)) {
@@ -202,8 +261,7 @@ Result<void> CallSites::write(format::Writer& writer) {
     for (size_t n = 0; n < here.size(); ++n) {
       format::Site& site = sites[here[n]];
       site.id = static_cast<format::SiteId>(first + here[n] + 1);
-      site.module =
-          redact_ ? std::filesystem::path(modules[i].path).filename().string() : modules[i].path;
+      site.module = redact_ ? base_name(modules[i].path) : modules[i].path;
       site.build_id = identity;
       site.offset_bytes = places[here[n]].offset_bytes;
       site.program = modules[i].program;
@@ -215,9 +273,7 @@ Result<void> CallSites::write(format::Writer& writer) {
       site.symbol_unique = function.unique && readable.size() <= format::kMostNameBytes;
     }
   }
-  for (const format::Site& site : sites) GFXGRAPH_TRY(writer.add(site));
-  if (remember_) std::ranges::move(sites, std::back_inserter(remembered_));
-  return {};
+  return sites;
 }
 
 }  // namespace gfxgraph::recorder

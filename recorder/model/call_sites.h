@@ -9,16 +9,19 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "format/trace.h"
 #include "format/writer.h"
+#include "recorder/model/python_code.h"
 
 namespace gfxgraph::recorder {
 
-// The return address of this thread's current HIP call by the program; nullptr: none.
+// The return address of this thread's current HIP call by the program; nullptr: none. If it is in
+// what calls C functions for Python code, the line of that code is the site.
 inline constinit thread_local const void* program_call = nullptr;
 
 class CallSites {
@@ -28,8 +31,8 @@ class CallSites {
 
   explicit CallSites(bool redact) : redact_(redact) {}
 
-  // Any thread. Allocates nothing and takes no lock for an address that was seen before. 0:
-  // nullptr, in no file, or too many sites.
+  // Of a call that this thread is in. Allocates nothing and takes no lock for an address that was
+  // seen before, if no Python code is behind it. 0: nullptr, in no file, or too many sites.
   format::SiteId at(const void* address) noexcept;
   // Of the program's call that this thread is in.
   format::SiteId here() noexcept { return at(program_call); }
@@ -49,19 +52,33 @@ class CallSites {
   struct Slot {
     std::atomic<const void*> address{nullptr};
     format::SiteId id = 0;  // before `address` is stored
+    bool for_python = false;
   };
   static constexpr size_t kSlots = 2 * kMost;  // a power of 2
   struct Module {
     std::string path;
     std::string build_id;  // as in memory; may be empty
     bool program = false;
+    bool source = false;  // a file of Python code: offsets are lines
   };
   struct Place {
     size_t module = 0;
     uint64_t offset_bytes = 0;
+    std::string function;  // of Python code
+  };
+  struct PythonSite {
+    PythonCode::Place place;
+    std::vector<std::byte> file;  // its name, as in memory
+    format::SiteId id = 0;
   };
   format::SiteId add(const void* address);
-  format::SiteId find_or_add(const Module& module, uint64_t offset_bytes);
+  // Needs `mutex_`.
+  format::SiteId add_module(const void* address, bool& for_python);
+  format::SiteId find_or_add(const Module& module, uint64_t offset_bytes, std::string function);
+  format::SiteId python_site(const void* address);
+  format::SiteId without_python(const void* address);
+  std::vector<format::Site> described(const std::vector<Module>& modules,
+                                      const std::vector<Place>& places, size_t first) const;
 
   const bool redact_;
   std::atomic<Slot*> slots_{nullptr};
@@ -74,6 +91,10 @@ class CallSites {
   std::vector<Place> places_;  // by id - 1
   std::map<std::pair<size_t, uint64_t>, format::SiteId> ids_;
   size_t written_ = 0;  // of places_
+  PythonCode python_;
+  std::unordered_map<uint64_t, PythonSite> python_sites_;  // by the instruction
+  // What calls C functions for Python is the site of a call if nothing is known of the code.
+  std::unordered_map<const void*, std::pair<Module, uint64_t>> python_callers_;
   // With the recorder's drain lock.
   bool remember_ = false;
   bool repeat_ = false;

@@ -124,6 +124,7 @@ bool DeviceWork::done_at_once(const Work& work) const {
 
 void DeviceWork::prepare(Work& work) noexcept {
   guarded([&] {
+    work.site = journal_.sites().here();
     // The work may read bytes that the program wrote after host functions told it that they ran.
     events_.note_runs_if_any();
     const Findings::Hold hold(journal_.findings(), work.findings);

@@ -126,6 +126,7 @@ void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& wo
   work.call = "hipGraphLaunch";
   work.skip = true;
   guarded([&] {
+    work.site = journal_.sites().here();
     events_.note_runs_if_any();
     const Findings::Hold hold(journal_.findings(), work.findings);
     const Contents::ReadingFor reading(contents_, work.call);

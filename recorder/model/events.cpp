@@ -161,7 +161,7 @@ format::Event& Events::append_work(Work& work) {
   }
   format::Event& event = push(std::move(*work.action));
   // From the work: this may be another thread than that of the call.
-  event.site = journal_.sites().at(work.called_at);
+  event.site = work.site;
   return event;
 }
 

@@ -11,8 +11,9 @@
         step.wait()
         history = session.read("history")
 
-Over the installed libgfxgraph.so.0 by ctypes: nothing is built, no package is needed. The library is looked for at
-GFXGRAPH_LIBRARY, then by the loader. gfxgraph/gfxgraph.h is the reference for what a call does, waits for and
+Over the installed libgfxgraph.so.0 by ctypes: nothing is built, no package is needed. The library is the file named by
+the environment's GFXGRAPH_LIBRARY; without it, that of the installation that this module is part of
+(PREFIX/lib/python3/dist-packages), else the loader's. gfxgraph/gfxgraph.h is the reference for what a call does, waits for and
 refuses; a failed one raises gfxgraph.Error. Streams are hipStream_t addresses as integers, as HIP bindings and
 torch.cuda.Stream.cuda_stream have them; memory of the caller is a device address as an integer, bytes on the host
 are anything with the buffer protocol.
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sysconfig
 from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any, Callable, Iterator, NamedTuple, Optional, Union
 
@@ -136,8 +138,30 @@ _DEFAULTS = {"trace_options_default": _TraceOptions, "session_options_default": 
              "step_options_default": _StepOptions}
 
 
+def _find() -> str:
+    name = "libgfxgraph.so.0"
+    if os.environ.get("GFXGRAPH_LIBRARY"):
+        return os.environ["GFXGRAPH_LIBRARY"]
+    prefix = os.path.abspath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", ".."))
+    multiarch = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
+    for folder in (os.path.join("lib", multiarch), "lib", "lib64"):
+        path = os.path.join(prefix, folder, name)
+        if os.path.exists(path):
+            return path
+    return name
+
+
+def _open() -> ctypes.CDLL:
+    path = _find()
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"gfxgraph: {path} cannot be loaded ({error}); set GFXGRAPH_LIBRARY to the path of "
+                          "libgfxgraph.so.0") from error
+
+
 def _load() -> ctypes.CDLL:
-    library = ctypes.CDLL(os.environ.get("GFXGRAPH_LIBRARY", "libgfxgraph.so.0"))
+    library = _open()
     for name, arguments in _FUNCTIONS.items():
         function = getattr(library, "gfxgraph_" + name)
         function.argtypes, function.restype = arguments, c_int32

@@ -101,6 +101,17 @@ Result<void> add_sites(Writer& writer) {
   return {};
 }
 
+// Since 0.2: the call stands in interpreted code.
+Result<void> add_sites_of_lines(Writer& writer) {
+  GFXGRAPH_TRY(
+      writer.add(Site{1, "/opt/app/train.py", "", "Model.step", 212, 0, false, false, 212}));
+  Event event;
+  event.action = Synchronize{SynchronizeKind::kDevice, 0};
+  event.site = 1;
+  GFXGRAPH_TRY(writer.add(event));
+  return {};
+}
+
 // Since 0.2: a content larger than one chunk, then one that differs in its last chunk.
 Result<void> add_chunks(Writer& writer) {
   std::vector<std::byte> bytes = random_bytes(2 * kMinChunkBytes + 100);
@@ -289,6 +300,10 @@ std::vector<GoldenCase> golden_cases() {
   cases.push_back({"sites", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_sites(writer).has_value());
+                   })});
+  cases.push_back({"sites_of_lines", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(add_sites_of_lines(writer).has_value());
                    })});
   cases.push_back({"provenance", with_provenance()});
   cases.push_back({"chunks", trace_bytes([](Writer& writer) {

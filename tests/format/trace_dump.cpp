@@ -242,6 +242,7 @@ std::string dump_json(const Trace& trace) {
   for (const Site& s : trace.sites()) {
     json["sites"].push_back({s.id, s.module, s.build_id, s.symbol, s.offset_bytes,
                              s.symbol_offset_bytes, s.program, s.symbol_unique});
+    if (s.line != 0) json["sites"].back().push_back(s.line);
   }
   for (const Device& d : trace.devices()) json["devices"].push_back({d.number, d.null_stream});
   for (const KnownWords& known : trace.provenance().places) {

@@ -74,3 +74,28 @@ endif()
 run(${C} -std=c11 -Wall -Wextra -Werror ${SOURCE_DIR}/tests/install/consumer.c -o ${WORK_DIR}/consumer
   ${flags} -Wl,-rpath,${prefix}/${LIBDIR})
 run(${WORK_DIR}/consumer)
+
+# The Python module finds the library of its own prefix, wherever the prefix has been moved to, and
+# names the variable where there is none.
+foreach(component python doc)
+  run(${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${prefix} --component ${component})
+endforeach()
+if(NOT SANITIZE)
+  set(moved ${WORK_DIR}/moved)
+  file(RENAME ${prefix} ${moved})
+  set(module PYTHONPATH=${moved}/lib/python3/dist-packages)
+  set(bare ${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH --unset=GFXGRAPH_LIBRARY)
+  run(${bare} ${module} ${PYTHON} -c "import gfxgraph; assert gfxgraph._library._name.startswith('${moved}/')")
+  file(COPY ${moved}/lib/python3/dist-packages/gfxgraph.py DESTINATION ${WORK_DIR}/alone)
+  set(module PYTHONPATH=${WORK_DIR}/alone)
+  run(${bare} ${module} GFXGRAPH_LIBRARY=${moved}/${LIBDIR}/libgfxgraph.so.0 ${PYTHON} -c "import gfxgraph")
+  execute_process(COMMAND ${bare} ${module} GFXGRAPH_LIBRARY=/nowhere.so ${PYTHON} -c "import gfxgraph"
+    RESULT_VARIABLE result ERROR_VARIABLE text)
+  if(result EQUAL 0 OR NOT text MATCHES "/nowhere.so cannot be loaded .*set GFXGRAPH_LIBRARY to the path")
+    message(FATAL_ERROR "a missing library ended with ${result}: ${text}")
+  endif()
+  # Documents and samples: links within them lead to files, and samples compile where they are.
+  set(guides ${moved}/${DATADIR}/doc/gfxgraph)
+  run(${PYTHON} ${SOURCE_DIR}/tests/install/installed_links.py ${guides})
+  run(${HIPCC} --offload-arch=gfx1030 -std=c++17 -O1 -c ${guides}/samples/decode_step.hip -o ${WORK_DIR}/decode_step.o)
+endif()

@@ -122,5 +122,45 @@ TEST(SiteName, SaysLibraryAndSymbolOrModule) {
   EXPECT_EQ(format::site_name(site), "decode+0x1020");
 }
 
+TEST(SiteName, OfInterpretedCodeIsItsLine) {
+  format::Site site{1, "/opt/app/train.py", "", "step", 12, 0, false, false, 12};
+  EXPECT_EQ(format::site_name(site), "train.py:12");
+}
+
+std::vector<std::byte> table_of(std::initializer_list<unsigned> values) {
+  std::vector<std::byte> bytes;
+  for (const unsigned value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+TEST(PythonLine, IsThatOfTheInstruction) {
+  // What CPython 3.11 makes of: def f(a):\n  g(\n    a)\n\n\n  return g
+  const auto table = table_of({0x80, 0x00,                    // 1 instruction, line 10
+                               0xdb, 0x04, 0x05,              // 4, line 11
+                               0xd8, 0x08, 0x09,              // 1, line 12
+                               0xf1, 0x03, 0x02, 0x05, 0x0a,  // 2, line 11 to 12
+                               0xe8, 0x06,                    // 1, line 14, no column
+                               0xf9});                        // 2 without a line
+  const std::vector<uint32_t> lines = {10, 11, 11, 11, 11, 12, 11, 11, 14, 0, 0, 0};
+  for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(python_line(table, i, 10), lines[i]) << i;
+}
+
+TEST(PythonLine, OfADamagedTableIsUnknown) {
+  EXPECT_EQ(python_line({}, 0, 1), 0u);
+  EXPECT_EQ(python_line(table_of({0x00, 0x80}), 0, 1), 0u);
+  EXPECT_EQ(python_line(table_of({0xf0, 0xff, 0xff, 0xff, 0xff}), 0, 1), 0u);
+  EXPECT_EQ(python_line(table_of({0xe8}), 0, -5), 0u);
+}
+
+TEST(PythonCode, IsCalledByWhatCallsCFunctionsForIt) {
+  EXPECT_TRUE(PythonCode::calls_for_it("/lib/x86_64-linux-gnu/libffi.so.8"));
+  EXPECT_TRUE(PythonCode::calls_for_it("/opt/_ctypes.cpython-312-x86_64-linux-gnu.so"));
+  EXPECT_TRUE(PythonCode::calls_for_it("/usr/bin/python3.11"));
+  EXPECT_FALSE(PythonCode::calls_for_it("/opt/libtorch_python.so"));
+  EXPECT_FALSE(PythonCode::calls_for_it("libc.so.6"));
+}
+
+TEST(PythonCode, HasNoPlaceWithoutAnInterpreter) { EXPECT_FALSE(PythonCode().here()); }
+
 }  // namespace
 }  // namespace gfxgraph::recorder

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -23,8 +24,8 @@ using Json = nlohmann::json;
 using Names = std::vector<std::string>;
 
 // The line of the source that holds `text`.
-unsigned line_of(const std::string& text) {
-  std::ifstream file(SITES_SOURCE);
+unsigned line_of(const std::string& text, const char* source = SITES_SOURCE) {
+  std::ifstream file(source);
   std::string line;
   for (unsigned number = 1; std::getline(file, line); ++number) {
     if (line.find(text) != std::string::npos) return number;
@@ -136,6 +137,49 @@ TEST_F(SitesTest, AnotherProgramOfTheSameNameHasNoSaying) {
   std::filesystem::copy_file(std::string(PROGRAMS) + "/program_sites_fixed", copy,
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(lint_sites("synchronization")[0]["file"], "");
+}
+
+// Whoever calls through ctypes has libffi's return address.
+TEST_F(SitesTest, PythonGoesByItsLines) {
+  const ProcessResult result =
+      RecordedProgramTest::record(std::string(SITES_PYTHON) + " " + PYTHON_SOURCE);
+  ASSERT_EQ(result.code, 0) << result.out << result.err;
+  const auto line = [](const char* what) {
+    return "program_sites.py:" +
+           std::to_string(line_of(std::string("# here: ") + what, PYTHON_SOURCE));
+  };
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  const std::string made = line("allocate");
+  EXPECT_THAT(names(), ElementsAre(made + "#0", made + "#1"));
+  const auto called_at = [&](format::SiteId site) {
+    return site == 0 || site > trace->sites().size() ? "none"
+                                                     : format::site_name(trace->sites()[site - 1]);
+  };
+  std::map<std::string, size_t> waits;
+  std::string freed;
+  for (const format::Event& event : trace->events()) {
+    if (std::holds_alternative<format::Synchronize>(event.action)) ++waits[called_at(event.site)];
+    const auto* end = std::get_if<format::AllocationEnd>(&event.action);
+    if (end != nullptr && end->freed) freed = called_at(event.site);
+  }
+  EXPECT_EQ(freed, line("free"));
+  EXPECT_EQ(waits[line("step")], 3u);
+  EXPECT_EQ(waits[line("thread")], 1u);
+  EXPECT_EQ(waits[line("callback")], 1u);
+  EXPECT_EQ(waits[line("with the interpreter's lock")], 1u);
+  for (int i = 0; i < 64; ++i) {
+    const std::string place = "made_" + std::to_string(i % 8) + ".py:" + std::to_string(i + 1);
+    EXPECT_EQ(waits[place], 1u) << place;
+  }
+  for (const format::Site& site : trace->sites()) {
+    EXPECT_THAT(site.module, Not(HasSubstr("libffi")));
+    if (format::site_name(site) == line("step")) {
+      EXPECT_EQ(site.symbol, "Model.step");
+      EXPECT_EQ(site.module, PYTHON_SOURCE);
+    }
+  }
+  EXPECT_THAT(info("--lint").out, HasSubstr("at Model.step (" + line("step") + ")"));
 }
 
 TEST_F(SitesTest, RedactedTracesHoldNoPaths) {
