@@ -58,14 +58,18 @@ format::Content Contents::make_content(std::span<const std::byte> bytes, bool st
 }
 
 format::Content Contents::make_content(std::span<const std::byte> bytes, bool store,
-                                       const WordResolver& words, const Allocation* holder) {
+                                       const WordResolver& words, const Allocation* holder,
+                                       HostAddresses host) {
   if (bytes.size() > kSmallBytes) {
-    return *take_content(bytes.size(), store, words, holder,
-                         [&](uint64_t offset, std::span<std::byte> piece) {
-                           std::ranges::copy(bytes.subspan(offset, piece.size()), piece.begin());
-                           return true;
-                         });
+    return *take_content(
+        bytes.size(), store, words, holder,
+        [&](uint64_t offset, std::span<std::byte> piece) {
+          std::ranges::copy(bytes.subspan(offset, piece.size()), piece.begin());
+          return true;
+        },
+        host);
   }
+  if (holder != nullptr && !holder->host_visible()) host = HostAddresses::kPointers;
   format::Content content;
   content.size_bytes = bytes.size();
   content.hash = format::hash_bytes(bytes);
@@ -76,7 +80,7 @@ format::Content Contents::make_content(std::span<const std::byte> bytes, bool st
   } else if (store && !bytes.empty()) {
     content.blob = check(journal_.writer().add_blob(bytes));
   }
-  MemoryWords found(words);
+  MemoryWords found(words, host);
   found.add(bytes);
   journal_.findings().near(content, found);
   content.relocations = found.take();
@@ -183,14 +187,15 @@ void Contents::end_allocation(const Allocation& allocation, bool freed, format::
 std::optional<format::Content> Contents::take_content(uint64_t size_bytes, bool store,
                                                       const WordResolver& words,
                                                       const Allocation* holder,
-                                                      const ReadPiece& read) {
+                                                      const ReadPiece& read, HostAddresses host) {
   if (size_bytes <= kSmallBytes) {
     std::vector<std::byte> bytes(size_bytes);
     if (!read(0, bytes)) return std::nullopt;
-    return make_content(bytes, store, words, holder);
+    return make_content(bytes, store, words, holder, host);
   }
+  if (holder != nullptr && !holder->host_visible()) host = HostAddresses::kPointers;
   format::Content content;
-  MemoryWords found(words);
+  MemoryWords found(words, host);
   {
     // Its buffer is given back before the targets' contents are read.
     format::ContentWriter writer(journal_.writer(), size_bytes, store);

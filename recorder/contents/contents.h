@@ -82,13 +82,17 @@ class Contents : private Part {
 
   // ---- bytes ------------------------------------------------------------------------------------
   format::Content make_content(std::span<const std::byte> bytes, bool store);
-  // `holder`: the allocation whose initial content it is, or is read for.
+  // `holder`: the allocation whose initial content it is, or is read for. `host`: of bytes that a
+  // copy brings to a device or from it; those of a holder follow from where it lies.
+  using HostAddresses = WordResolver::HostAddresses;
   format::Content make_content(std::span<const std::byte> bytes, bool store,
-                               const WordResolver& words, const Allocation* holder = nullptr);
+                               const WordResolver& words, const Allocation* holder = nullptr,
+                               HostAddresses host = HostAddresses::kNumbers);
   // In pieces that `read` fills. Returns nothing if it failed.
   std::optional<format::Content> take_content(uint64_t size_bytes, bool store,
                                               const WordResolver& words, const Allocation* holder,
-                                              const ReadPiece& read);
+                                              const ReadPiece& read,
+                                              HostAddresses host = HostAddresses::kNumbers);
   // `held`: the moment, for the message if it cannot be read.
   enum class Held : uint8_t { kFirst, kLast };
   format::Content read_content(const Allocation& allocation, bool store, Held held);

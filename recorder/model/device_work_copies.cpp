@@ -250,7 +250,8 @@ std::optional<format::Content> DeviceWork::take_rows(const RawCopy& raw, const R
   if (!rows) return std::nullopt;
   return contents_.take_content(
       rows->size_bytes(), store, allocations_.words(), nullptr,
-      [&](uint64_t offset, std::span<std::byte> piece) { return rows->read(offset, piece); });
+      [&](uint64_t offset, std::span<std::byte> piece) { return rows->read(offset, piece); },
+      Contents::HostAddresses::kPointers);
 }
 
 bool DeviceWork::read_copy_source(const RawCopy& raw, format::Copy& copy, Work* work) {

@@ -153,11 +153,12 @@ bool WordResolver::code(uint64_t value, Relocation& relocation) const {
   return false;
 }
 
-bool WordResolver::in_memory(uint64_t value, Relocation& relocation) const {
+bool WordResolver::in_memory(uint64_t value, HostAddresses host, Relocation& relocation) const {
   const Allocation* target = map_.find_live_or_freed(value);
   if (target == nullptr || !target->is_meant_by(value)) {
     if (code(value, relocation)) return true;
-    const Allocation* const alias = map_.find_alias(value);
+    const Allocation* const alias =
+        host == HostAddresses::kPointers ? map_.find_alias(value) : nullptr;
     if (alias == nullptr) return false;
     point(relocation, *alias, value - alias->host_address);
     relocation.ambiguous = true;
@@ -376,10 +377,11 @@ SkipBlocks skip_blocks_here() {
 
 }  // namespace
 
-bool WordResolver::word(uint64_t value, uint64_t offset, Relocation& relocation) const {
+bool WordResolver::word(uint64_t value, uint64_t offset, HostAddresses host,
+                        Relocation& relocation) const {
   relocation.offset_bytes = offset;
   if (value >> kAddressBits != 0) return tagged(value, relocation);
-  if (!in_memory(value, relocation)) return false;
+  if (!in_memory(value, host, relocation)) return false;
   // An unambiguous word supports its neighbours, and needs the support of one.
   relocation.ambiguous |= offset % 8 != 0;
   return true;
@@ -391,7 +393,8 @@ std::vector<Relocation> WordResolver::memory(std::span<const std::byte> bytes) c
   return words.take();
 }
 
-MemoryWords::MemoryWords(const WordResolver& words) : words_(words) {
+MemoryWords::MemoryWords(const WordResolver& words, WordResolver::HostAddresses host)
+    : words_(words), host_(host) {
   const std::bitset<256> known = words.map_.known_high_bytes() | words.code_high_bytes_;
   // Word by word: few bits are set, and most contents are small.
   for (size_t i = known._Find_first(); i < known.size(); i = known._Find_next(i))
@@ -419,7 +422,7 @@ void MemoryWords::scan(std::span<const std::byte> bytes, uint64_t begin) {
     const bool tag = offset % 8 == 0 && value >> kAddressBits != 0 && value % kLeastAlignment == 0;
     if (!address && !tag) continue;
     Relocation relocation;
-    if (!words_.word(value, offset, relocation)) {
+    if (!words_.word(value, offset, host_, relocation)) {
       if (!near_ && offset % 8 == 0 && words_.near(value)) near_ = {offset, value};
       continue;
     }

@@ -96,6 +96,11 @@ class WordResolver {
   // By offset. The start of `bytes` counts as aligned.
   std::vector<format::Relocation> memory(std::span<const std::byte> bytes) const;
 
+  // Whether words of memory count as pointers that are host addresses of registered memory. Not in
+  // the host's memory: heaps are full of such words, and what is left of a freed block may be
+  // overwritten in part.
+  enum class HostAddresses : uint8_t { kNumbers, kPointers };
+
  private:
   friend class MemoryWords;
   enum class Answer : uint8_t { kPointer, kValue, kUnknown };
@@ -105,8 +110,9 @@ class WordResolver {
   bool outside(uint64_t value, format::Relocation& relocation) const;
   bool near(uint64_t value) const;
   bool code(uint64_t value, format::Relocation& relocation) const;
-  bool in_memory(uint64_t value, format::Relocation& relocation) const;
-  bool word(uint64_t value, uint64_t offset, format::Relocation& relocation) const;
+  bool in_memory(uint64_t value, HostAddresses host, format::Relocation& relocation) const;
+  bool word(uint64_t value, uint64_t offset, HostAddresses host,
+            format::Relocation& relocation) const;
 
   const AllocationMap& map_;
   std::vector<CodeRange> code_;
@@ -119,7 +125,8 @@ class WordResolver {
 class MemoryWords {
  public:
   // `words` and its map must stay as they are until the last piece.
-  explicit MemoryWords(const WordResolver& words);
+  explicit MemoryWords(const WordResolver& words,
+                       WordResolver::HostAddresses host = WordResolver::HostAddresses::kNumbers);
   void add(std::span<const std::byte> piece);
   // After the last piece: by offset. Once.
   std::vector<format::Relocation> take();
@@ -139,6 +146,7 @@ class MemoryWords {
   static constexpr size_t kAcross = 7;  // bytes that a word may have in the piece before
 
   const WordResolver& words_;
+  const WordResolver::HostAddresses host_;
   std::array<uint8_t, 256> high_bytes_;  // the first ones: bits 40 to 47 of addresses
   size_t high_count_ = 0;
   uint64_t end_ = 0;                       // of the pieces so far

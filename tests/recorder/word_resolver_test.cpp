@@ -301,12 +301,17 @@ TEST(WordResolver, TablesInMemoryArePointers) {
   EXPECT_TRUE(found[3].ambiguous) << "no other within 64 bytes";
 }
 
-// Heaps are full of such words, so that each is in doubt.
+// In memory of a device.
 TEST(WordResolver, HostAddressesOfRegisteredMemoryInMemoryAreAmbiguous) {
   AllocationMap map;
   const uint64_t host = 0x5550'0000'1000;
   add(map, 4, kBase, 0x100, AllocationKind::kHostRegistered, host);
-  const auto found = in_memory(map, {host + 8, host + 0x10, kBase + 4, host + 0x100, 1, 2});
+  const std::vector<uint64_t> memory = {host + 8, host + 0x10, kBase + 4, host + 0x100, 1, 2};
+  EXPECT_EQ(in_memory(map, memory).size(), 1u) << "of the host";
+  const WordResolver resolver(map);
+  MemoryWords words(resolver, WordResolver::HostAddresses::kPointers);
+  words.add(std::as_bytes(std::span(memory)));
+  const auto found = words.take();
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].addend, 8);
   EXPECT_EQ(found[1].addend, 0x10);
