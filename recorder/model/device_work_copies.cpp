@@ -9,6 +9,7 @@
 #include "recorder/contents/host_blocks.h"
 #include "recorder/contents/host_memory.h"
 #include "recorder/model/device_work.h"
+#include "recorder/model/devices.h"
 
 namespace gfxgraph::recorder {
 namespace {
