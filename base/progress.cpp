@@ -40,13 +40,15 @@ void ProgressLine::tell(std::string_view text) {
   console::detail(text);
 }
 
-bool ProgressLine::due(std::string_view text, bool counts) {
+bool ProgressLine::due(std::string_view text) {
   if (!shown_) return false;
+  // A number in the text is how far the work has come.
+  const std::string_view work = text.substr(0, text.find_first_of("0123456789"));
   const auto now = std::chrono::steady_clock::now();
-  const bool begins = !line_ || (counts && text != work_);
+  const bool begins = !line_ || work != work_;
   if (!begins && now - last_ < kBetween) return false;
-  if (text != work_) {
-    work_ = text;
+  if (work != work_) {
+    work_ = work;
     begin_ = now;
   }
   last_ = now;
@@ -62,12 +64,12 @@ void ProgressLine::draw(std::string_view text) {
 
 void ProgressLine::at(std::string_view text) {
   tell(text);
-  if (due(text, false)) draw(text);
+  if (due(text)) draw(text);
 }
 
 void ProgressLine::at(std::string_view text, uint64_t done, uint64_t total) {
   tell(text);
-  if (due(text, true)) draw(progress_text(text, done, total, last_ - begin_));
+  if (due(text)) draw(progress_text(text, done, total, last_ - begin_));
 }
 
 void ProgressLine::found(std::string_view text) {

@@ -29,7 +29,8 @@ class ProgressLine {
   // Whether it prints anything.
   bool listens() const;
 
-  // Replaces the line; at most ten times a second, unless `text` begins a new piece of work.
+  // Replaces the line; at most ten times a second, unless `text` begins a new piece of work:
+  // differs before its first digit.
   void at(std::string_view text);
   void at(std::string_view text, uint64_t done, uint64_t total);
   // A line that stays.
@@ -38,7 +39,7 @@ class ProgressLine {
   void clear();
 
  private:
-  bool due(std::string_view text, bool counts);
+  bool due(std::string_view text);
   void draw(std::string_view text);
   void tell(std::string_view text);
 

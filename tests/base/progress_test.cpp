@@ -43,6 +43,19 @@ TEST(Progress, ALineIsReplacedByTheNextAndErasedAtTheEnd) {
             "gfxgraph: one 0 of 2 ...\r\x1b[Kgfxgraph: two 0 of 3 ...\r\x1b[Kgfxgraph: half\n");
 }
 
+TEST(Progress, WorkWithoutCountsBeginsAtOnceToo) {
+  testing::internal::CaptureStderr();
+  {
+    ProgressLine line(true);
+    line.at("first run");
+    line.at("bisecting: the first of 8 states");
+    line.at("bisecting: the first of 4 states");  // at once: too early
+  }
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "gfxgraph: first run ...\r\x1b[Kgfxgraph: bisecting: the first of 8 states ...\r\x1b[K");
+}
+
 TEST(Progress, VerboseNamesEachPieceOfWorkOnce) {
   testing::internal::CaptureStderr();
   console::options().verbose = true;
