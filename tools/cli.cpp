@@ -75,8 +75,7 @@ void wrote(const std::string& path) {
 }
 
 std::string with_advice(const Error& error) {
-  if (error.status != Status::kOutOfMemory ||
-      error.message.find("--max-memory") != std::string::npos)
+  if (error.status != Status::kOutOfMemory || error.message.find("--max-") != std::string::npos)
     return error.message;
   return fmt::format("{}; {}", error.message, kMoreMemory);
 }
