@@ -107,6 +107,10 @@ uint32_t Flights::issue(format::StreamId stream, Flight flight) {
       const Flight& before = found->second;
       if (!before.kernel || before.allocation != flight.allocation) return false;
       flight.named = flight.named || before.named;
+      if (captured_.contains(number)) {
+        replaced_[number].insert(next_);
+        return false;
+      }
       erase(number);
       return true;
     });
@@ -115,10 +119,35 @@ uint32_t Flights::issue(format::StreamId stream, Flight flight) {
   tail.insert(next_);
   tails_[stream] = std::move(tail);
   out_[next_] = flight;
+  drop_replaced();
   return next_++;
 }
 
+// Whether work may follow the flight without any of those that replace it.
+bool Flights::follows_only(uint32_t number, const Set& replacing) const {
+  const auto only = [&](const auto& one) {
+    const Set& set = one.second;
+    return set.contains(number) &&
+           std::ranges::none_of(replacing, [&](uint32_t later) { return set.contains(later); });
+  };
+  return std::ranges::any_of(tails_, only) || std::ranges::any_of(events_, only);
+}
+
+void Flights::drop_replaced() {
+  Set dropped;
+  for (const auto& [number, replacing] : replaced_) {
+    if (!follows_only(number, replacing)) dropped.insert(number);
+  }
+  for (const uint32_t number : dropped) erase(number);
+}
+
 void Flights::erase(uint32_t number) {
+  captured_.erase(number);
+  const auto own = replaced_.extract(number);
+  for (auto& [earlier, replacing] : replaced_) {
+    if (replacing.erase(number) != 0 && !own.empty())
+      replacing.insert(own.mapped().begin(), own.mapped().end());
+  }
   const auto found = out_.find(number);
   if (found == out_.end()) return;
   if (found->second.kernel) --kernels_;
@@ -161,6 +190,8 @@ std::vector<Flight> Flights::land(const Set& known, bool late) {
   if (idle()) {
     tails_.clear();
     events_.clear();
+    captured_.clear();
+    replaced_.clear();
   }
   return landed;
 }
@@ -202,7 +233,11 @@ std::vector<Flight> Flights::follow(const format::Action& action, uint32_t issue
   if (idle()) return {};
   if (const auto stream = stream_of_work(action)) works(*stream);
   if (const auto* record = std::get_if<format::EventRecord>(&action)) {
-    events_[record->event] = front(record->stream);
+    const Set& captured = events_[record->event] = front(record->stream);
+    for (const uint32_t number : captured) {
+      if (out_.contains(number)) captured_.insert(number);
+    }
+    drop_replaced();
   } else if (const auto* wait = std::get_if<format::StreamWait>(&action)) {
     const Set& captured = events_[wait->event];
     tails_[wait->stream].insert(captured.begin(), captured.end());

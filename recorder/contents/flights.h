@@ -66,8 +66,9 @@ class Flights {
   // stream. follow() does this for its events.
   void works(format::StreamId stream);
   // Call before the event of the work. `late`: the host's knowledge will be observed late. A
-  // kernel's flight replaces those of the same allocation that it follows. Returns its number,
-  // which is higher than all earlier ones.
+  // kernel's flight replaces those of the same allocation that it follows, unless work of another
+  // stream may follow only those, by an event. Returns its number, which is higher than all earlier
+  // ones.
   uint32_t issue(format::StreamId stream, Flight flight);
   // For the graph launch that follow() gets next: its own flights, which have been issued, start at
   // `first_own`, and its n-th host function runs after `told[n]` of them.
@@ -121,6 +122,8 @@ class Flights {
 
   std::vector<Flight> land_kernels(const Set& among);
   void erase(uint32_t number);
+  bool follows_only(uint32_t number, const Set& replacing) const;
+  void drop_replaced();
   void call(format::StreamId stream, format::HostFunctionId first);
   std::vector<Flight> land_before(format::HostFunctionId function);
   bool is_call(uint32_t number) const;
@@ -141,6 +144,8 @@ class Flights {
   std::map<uint32_t, Flight> out_;
   std::map<format::StreamId, Set> tails_;  // what later work of the stream follows
   std::map<format::EventId, Set> events_;
+  Set captured_;                      // of out_, by an event at some time
+  std::map<uint32_t, Set> replaced_;  // of out_, by which later ones
   // Host functions whose completion the host is not known to know, a graph's by the first one: the
   // work that they follow, and their own number, which is in no other map.
   struct Call {

@@ -147,6 +147,36 @@ TEST(Flights, KernelsReplaceThoseTheyFollow) {
   EXPECT_FALSE(flights.any_kernel());
 }
 
+// Work of the null stream follows the kernel before the event, but not the one behind it.
+TEST(Flights, KernelsDoNotReplaceThoseThatOthersFollow) {
+  Flights flights;
+  flights.follow(format::StreamCreate{1, 1, 0});
+  const Flight kernel{.allocation = 7, .end = 64, .kernel = true, .named = true};
+  flights.issue(0, kernel);
+  flights.follow(format::EventRecord{5, 0});
+  flights.follow(format::StreamWait{1, 5, 0});
+  flights.issue(1, kernel);
+  auto over = flights.over(7, 0, 64, 0);
+  ASSERT_EQ(over.size(), 2u);
+  EXPECT_TRUE(over[0].done);
+  EXPECT_FALSE(over[1].done);
+  EXPECT_EQ(flights.follow(Synchronize{SynchronizeKind::kStream, 0}).size(), 1u);
+  EXPECT_EQ(flights.over(7, 0, 64).size(), 1u);
+  // Steps that end with an event each keep no more than a few.
+  for (int step = 0; step < 100; ++step) {
+    flights.issue(0, kernel);
+    flights.follow(format::EventRecord{5, 0});
+    flights.follow(format::StreamWait{1, 5, 0});
+    flights.issue(1, kernel);
+    flights.follow(format::EventRecord{6, 1});
+    flights.follow(format::StreamWait{0, 6, 0});
+    EXPECT_LE(flights.over(7, 0, 64).size(), 4u) << "step " << step;
+  }
+  EXPECT_GE(flights.follow(Synchronize{}).size(), 1u);
+  EXPECT_TRUE(flights.empty());
+  EXPECT_FALSE(flights.any_kernel());
+}
+
 TEST(Flights, OfABoxWriteItsRowsOnly) {
   const Flight box = box_flight(1, 100, 16, 64, 8, 3, 2);
   EXPECT_EQ(box.end, 100u + 64 + 32 + 8);
