@@ -107,7 +107,7 @@ uint32_t Flights::issue(format::StreamId stream, Flight flight) {
       const Flight& before = found->second;
       if (!before.kernel || before.allocation != flight.allocation) return false;
       flight.named = flight.named || before.named;
-      if (captured_.contains(number)) {
+      if (may_be_followed(number, stream)) {
         replaced_[number].insert(next_);
         return false;
       }
@@ -123,14 +123,24 @@ uint32_t Flights::issue(format::StreamId stream, Flight flight) {
   return next_++;
 }
 
+// By work that the next work of `issuing` does not precede. A cheap look: there may be no such
+// work.
+bool Flights::may_be_followed(uint32_t number, format::StreamId issuing) const {
+  return captured_.contains(number) || std::ranges::any_of(tails_, [&](const auto& one) {
+           return one.first != issuing && one.second.contains(number);
+         });
+}
+
 // Whether work may follow the flight without any of those that replace it.
 bool Flights::follows_only(uint32_t number, const Set& replacing) const {
-  const auto only = [&](const auto& one) {
-    const Set& set = one.second;
-    return set.contains(number) &&
-           std::ranges::none_of(replacing, [&](uint32_t later) { return set.contains(later); });
+  const auto leads = [&](const Set& set) {
+    return std::ranges::any_of(replacing, [&](uint32_t later) { return set.contains(later); });
   };
-  return std::ranges::any_of(tails_, only) || std::ranges::any_of(events_, only);
+  const auto only = [&](const Set& set) { return set.contains(number) && !leads(set); };
+  for (const auto& [stream, tail] : tails_) {
+    if (only(tail) && !(blocking(stream) && leads(own(devices_.null_stream(stream))))) return true;
+  }
+  return std::ranges::any_of(events_, [&](const auto& one) { return only(one.second); });
 }
 
 void Flights::drop_replaced() {

@@ -67,8 +67,8 @@ class Flights {
   void works(format::StreamId stream);
   // Call before the event of the work. `late`: the host's knowledge will be observed late. A
   // kernel's flight replaces those of the same allocation that it follows, unless work of another
-  // stream may follow only those, by an event. Returns its number, which is higher than all earlier
-  // ones.
+  // stream may follow only those, by an event or as work of the null stream. Returns its number,
+  // which is higher than all earlier ones.
   uint32_t issue(format::StreamId stream, Flight flight);
   // For the graph launch that follow() gets next: its own flights, which have been issued, start at
   // `first_own`, and its n-th host function runs after `told[n]` of them.
@@ -122,6 +122,7 @@ class Flights {
 
   std::vector<Flight> land_kernels(const Set& among);
   void erase(uint32_t number);
+  bool may_be_followed(uint32_t number, format::StreamId issuing) const;
   bool follows_only(uint32_t number, const Set& replacing) const;
   void drop_replaced();
   void call(format::StreamId stream, format::HostFunctionId first);

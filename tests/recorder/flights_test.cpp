@@ -177,6 +177,23 @@ TEST(Flights, KernelsDoNotReplaceThoseThatOthersFollow) {
   EXPECT_FALSE(flights.any_kernel());
 }
 
+// Work of blocking streams follows that of the null stream, but not each other's.
+TEST(Flights, KernelsDoNotReplaceThoseThatOthersFollowByTheNullStream) {
+  Flights flights;
+  flights.follow(format::StreamCreate{1, 0, 0});
+  flights.follow(format::StreamCreate{2, 0, 0});
+  const Flight kernel{.allocation = 7, .end = 64, .kernel = true, .named = true};
+  for (int step = 0; step < 100; ++step) {
+    flights.issue(0, kernel);
+    EXPECT_EQ(flights.over(7, 0, 64).size(), 1u) << "step " << step;
+    flights.issue(1, kernel);
+    const auto over = flights.over(7, 0, 64, 2);
+    ASSERT_EQ(over.size(), 2u);
+    EXPECT_TRUE(over[0].done);
+    EXPECT_FALSE(over[1].done);
+  }
+}
+
 TEST(Flights, OfABoxWriteItsRowsOnly) {
   const Flight box = box_flight(1, 100, 16, 64, 8, 3, 2);
   EXPECT_EQ(box.end, 100u + 64 + 32 + 8);
