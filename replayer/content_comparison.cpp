@@ -56,13 +56,15 @@ struct Difference {
 class Window {
  public:
   Window(const Instance& instance, std::span<const format::Relocation> words, uint64_t sequence,
-         const ReadBytes& read, const Origins* origins, const std::string& where)
+         const ReadBytes& read, const Origins* origins, const std::string& where,
+         std::span<const RemainingWord> remaining)
       : instance_(instance),
         words_(words),
         sequence_(sequence),
         read_(read),
         origins_(origins),
-        where_(where) {}
+        where_(where),
+        remaining_(remaining) {}
 
   // In order, without gaps.
   Result<void> add(std::span<const std::byte> piece) {
@@ -193,6 +195,7 @@ class Window {
     const uint64_t size = until - begin_;
     for (uint64_t at = next_difference(0, size); at < size; at = next_difference(at + 1, size)) {
       const uint64_t offset = begin_ + at;
+      if (is_remaining(remaining_, offset, expected_[at], got_[at])) continue;
       plain_.add(offset, expected_[at], got_[at]);
       if (origins_ != nullptr) look_closer(at, offset);
     }
@@ -230,6 +233,7 @@ class Window {
   const ReadBytes& read_;
   const Origins* const origins_;
   const std::string& where_;
+  const std::span<const RemainingWord> remaining_;
   std::vector<std::byte> expected_, got_;
   std::vector<std::byte> recorded_;  // as expected_ was; with origins only
   uint64_t begin_ = 0;               // of the window; a multiple of a word
@@ -314,7 +318,8 @@ Result<void> look_closer_at_hash(uint64_t size, const ReadBytes& read, const Ori
 Result<ContentComparison> compare_content(const Instance& instance, const format::Content& expected,
                                           std::span<const format::Relocation> words,
                                           uint64_t sequence, const ReadBytes& read,
-                                          const Origins* origins, const std::string& where) {
+                                          const Origins* origins, const std::string& where,
+                                          std::span<const RemainingWord> remaining) {
   ContentComparison result;
   if (!expected.stored) {
     result.by_hash = true;
@@ -325,7 +330,7 @@ Result<ContentComparison> compare_content(const Instance& instance, const format
       GFXGRAPH_TRY(look_closer_at_hash(expected.size_bytes, read, origins, result));
     return result;
   }
-  Window window(instance, words, sequence, read, origins, where);
+  Window window(instance, words, sequence, read, origins, where, remaining);
   const auto add = [&](uint64_t, std::span<const std::byte> bytes) -> Result<void> {
     if (bytes.size() > expected.size_bytes - window.end())
       return fail(Status::kCorrupt, where + ": wrong size");

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "replayer/instance.h"
 #include "replayer/origins.h"
+#include "replayer/remaining_words.h"
 
 namespace gfxgraph::replayer {
 
@@ -45,10 +46,12 @@ using ReadBytes = std::function<Result<void>(uint64_t offset, std::span<std::byt
 
 // `expected` is stored, or has a hash; `words` are its relocations, by offset. `sequence`: the
 // event of the recording after which it was so. `origins`: of the same bytes; null: unknown.
-// kCorrupt, with `where`, if a word lies outside of the content.
+// `remaining`: bytes left of these are as they should be. kCorrupt, with `where`, if a word lies
+// outside of the content.
 Result<ContentComparison> compare_content(const Instance& instance, const format::Content& expected,
                                           std::span<const format::Relocation> words,
                                           uint64_t sequence, const ReadBytes& read,
-                                          const Origins* origins, const std::string& where);
+                                          const Origins* origins, const std::string& where,
+                                          std::span<const RemainingWord> remaining = {});
 
 }  // namespace gfxgraph::replayer

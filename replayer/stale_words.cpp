@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kStaleWordBytes = sizeof(uint64_t);
 
-// A matched word that is an address in a code object.
+// A matched word that is a handle, or an address in a code object.
 struct Suspect {
   size_t word = 0;          // its index
   uint64_t place = 0;       // in the allocation
@@ -22,13 +22,50 @@ struct Suspect {
   std::byte bytes[kStaleWordBytes] = {};
 };
 
-// Bytes that the trace gives to the allocation, or (null) that it only says are written.
-struct Given {
-  uint64_t sequence = 0;
-  uint64_t begin = 0;
-  uint64_t end = 0;
-  const format::Content* content = nullptr;
-};
+bool is_number(const format::Content& content, uint64_t offset) {
+  if (!content.stored || content.unwritten) return false;
+  const auto next =
+      std::ranges::lower_bound(content.relocations, offset < kStaleWordBytes ? 0 : offset - 7, {},
+                               &format::Relocation::offset_bytes);
+  return next == content.relocations.end() || next->offset_bytes >= offset + kStaleWordBytes;
+}
+
+// Nobody knows its address before it begins. A host knows that of a managed variable before its
+// code is used.
+bool begins_unknown(const format::AllocationBegin& target) {
+  return target.object ||
+         (target.kind == format::AllocationKind::kModuleGlobal && target.host_address == 0);
+}
+
+// By place.
+std::vector<Suspect> find_suspects(const Program& program,
+                                   const std::vector<format::Relocation>& words,
+                                   const WordPlaces& place) {
+  std::vector<Suspect> suspects;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const format::Relocation& word = words[i];
+    if (word.ambiguous || word.source != format::RelocationSource::kMatched) continue;
+    if (word.allocation == 0 || word.allocation > program.allocations().size()) continue;
+    const AllocationInfo& target = program.allocations()[word.allocation - 1];
+    if (target.begin == nullptr || !begins_unknown(*target.begin)) continue;
+    const std::optional<uint64_t> at = place(word.offset_bytes);
+    if (!at) continue;
+    suspects.push_back({i, *at, target.begin->recorded_address + static_cast<uint64_t>(word.addend),
+                        target.begin_sequence});
+  }
+  std::ranges::sort(suspects, {}, &Suspect::place);
+  return suspects;
+}
+
+// Those that lie in [begin, end), also in part.
+std::span<Suspect> within(std::vector<Suspect>& suspects, uint64_t begin, uint64_t end) {
+  const auto first = std::ranges::lower_bound(suspects, begin < kStaleWordBytes ? 0 : begin - 7, {},
+                                              &Suspect::place);
+  const auto last = std::ranges::lower_bound(first, suspects.end(), end, {}, &Suspect::place);
+  return {first, last};
+}
+
+}  // namespace
 
 std::vector<Given> all_given(const Program& program, format::AllocationId id, uint64_t sequence) {
   std::vector<Given> all;
@@ -58,48 +95,6 @@ std::vector<Given> all_given(const Program& program, format::AllocationId id, ui
   std::ranges::stable_sort(all, {}, &Given::sequence);
   return all;
 }
-
-bool is_number(const format::Content& content, uint64_t offset) {
-  if (!content.stored || content.unwritten) return false;
-  const auto next =
-      std::ranges::lower_bound(content.relocations, offset < kStaleWordBytes ? 0 : offset - 7, {},
-                               &format::Relocation::offset_bytes);
-  return next == content.relocations.end() || next->offset_bytes >= offset + kStaleWordBytes;
-}
-
-// By place.
-std::vector<Suspect> find_suspects(const Program& program,
-                                   const std::vector<format::Relocation>& words,
-                                   const WordPlaces& place) {
-  std::vector<Suspect> suspects;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const format::Relocation& word = words[i];
-    if (word.ambiguous || word.source != format::RelocationSource::kMatched) continue;
-    if (word.allocation == 0 || word.allocation > program.allocations().size()) continue;
-    const AllocationInfo& target = program.allocations()[word.allocation - 1];
-    // A host knows the address of a managed variable before its code is used.
-    if (target.begin == nullptr || target.begin->kind != format::AllocationKind::kModuleGlobal ||
-        target.begin->host_address != 0) {
-      continue;
-    }
-    const std::optional<uint64_t> at = place(word.offset_bytes);
-    if (!at) continue;
-    suspects.push_back({i, *at, target.begin->recorded_address + static_cast<uint64_t>(word.addend),
-                        target.begin_sequence});
-  }
-  std::ranges::sort(suspects, {}, &Suspect::place);
-  return suspects;
-}
-
-// Those that lie in [begin, end), also in part.
-std::span<Suspect> within(std::vector<Suspect>& suspects, uint64_t begin, uint64_t end) {
-  const auto first = std::ranges::lower_bound(suspects, begin < kStaleWordBytes ? 0 : begin - 7, {},
-                                              &Suspect::place);
-  const auto last = std::ranges::lower_bound(first, suspects.end(), end, {}, &Suspect::place);
-  return {first, last};
-}
-
-}  // namespace
 
 Result<std::vector<format::Relocation>> doubt_stale_words(
     const Program& program, format::AllocationId allocation, uint64_t sequence,

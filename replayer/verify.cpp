@@ -104,9 +104,17 @@ Result<BufferResult> compare_buffer(const Instance& instance, format::Allocation
       const std::vector<format::Relocation> words,
       doubt_stale_words(*instance.session().program(), id, sequence, expected.relocations,
                         [](uint64_t offset) { return std::optional(offset); }));
+  ContentComparison& compared = result;
   GFXGRAPH_ASSIGN_OR_RETURN(
-      static_cast<ContentComparison&>(result),
-      compare_content(instance, expected, words, sequence, read, origins, where));
+      compared, compare_content(instance, expected, words, sequence, read, origins, where));
+  if (compared.comparison != Comparison::kDifferent || compared.by_hash) return result;
+  // Only now: it takes a walk through the trace.
+  GFXGRAPH_ASSIGN_OR_RETURN(
+      const std::vector<RemainingWord> remaining,
+      remaining_words(*instance.session().program(), instance.memory().addresses(), id, sequence));
+  if (remaining.empty()) return result;
+  GFXGRAPH_ASSIGN_OR_RETURN(compared, compare_content(instance, expected, words, sequence, read,
+                                                      origins, where, remaining));
   return result;
 }
 

@@ -23,6 +23,19 @@ constexpr const char* kGlobalNames[] = {
 
 void run_callback(hipStream_t, hipError_t, void* data) { run_host_call(data); }
 
+// Asks until the answer is another one than "not ready".
+template <typename Call>
+void ask(const char* name, const Call& call) {
+  while (true) {
+    const hipError_t result = [&] {
+      const auto held = apart();
+      return call();
+    }();
+    if (result != hipErrorNotReady) return check(result, name);
+    sched_yield();
+  }
+}
+
 hipPitchedPtr pitched(const Side& side, const Work& work, const Memory& memory) {
   const uint64_t pitch = side.pitch == 0 ? work.shape.width : side.pitch;
   const uint64_t rows = side.slice == 0 ? work.shape.height : side.slice / pitch;
@@ -210,11 +223,11 @@ void Device::destroy_stream(int number) { HIP(hipStreamDestroy(stream(number)));
 
 void Device::wait_stream(int number, Waiting how) {
   if (dry_) return;
-  if (how == Waiting::kSynchronize)
-    return check(hipStreamSynchronize(stream(number)), "synchronize");
-  hipError_t result;
-  while ((result = hipStreamQuery(stream(number))) == hipErrorNotReady) sched_yield();
-  check(result, "hipStreamQuery");
+  if (how == Waiting::kSynchronize) {
+    HIP(hipStreamSynchronize(stream(number)));
+    return;
+  }
+  ask("hipStreamQuery", [&] { return hipStreamQuery(stream(number)); });
 }
 
 void Device::wait_device() { HIP(hipDeviceSynchronize()); }
@@ -234,21 +247,20 @@ void Device::stream_wait(int number, int event) {
 void Device::wait_event(int event, Waiting how) {
   if (dry_) return;
   hipEvent_t handle = events_[static_cast<size_t>(event)];
-  if (how == Waiting::kSynchronize)
-    return check(hipEventSynchronize(handle), "hipEventSynchronize");
-  hipError_t result;
-  while ((result = hipEventQuery(handle)) == hipErrorNotReady) sched_yield();
-  check(result, "hipEventQuery");
+  if (how == Waiting::kSynchronize) {
+    HIP(hipEventSynchronize(handle));
+    return;
+  }
+  ask("hipEventQuery", [&] { return hipEventQuery(handle); });
 }
 
 void Device::elapsed(int first, int second) {
   if (dry_) return;
   float milliseconds = 0;
-  hipError_t result;
-  while ((result = hipEventElapsedTime(&milliseconds, events_[static_cast<size_t>(first)],
-                                       events_[static_cast<size_t>(second)])) == hipErrorNotReady)
-    sched_yield();
-  check(result, "hipEventElapsedTime");
+  ask("hipEventElapsedTime", [&] {
+    return hipEventElapsedTime(&milliseconds, events_[static_cast<size_t>(first)],
+                               events_[static_cast<size_t>(second)]);
+  });
 }
 
 void Device::free_something(bool host_memory) {
@@ -280,7 +292,7 @@ void Device::callback_and_wait(int number) {
   if (dry_) return;
   calls_.push_back(std::make_unique<HostCall>());
   HostCall& call = *calls_.back();
-  check(hipStreamAddCallback(stream(number), run_callback, &call, 0), "hipStreamAddCallback");
+  HIP(hipStreamAddCallback(stream(number), run_callback, &call, 0));
   while (!call.done.load(std::memory_order_acquire)) sched_yield();
 }
 
@@ -291,8 +303,8 @@ void Device::submit(const Work& work, const Memory& memory, int number) {
     case WorkKind::kCopy: return submit_copy(work, memory, stream(number));
     case WorkKind::kSet: return submit_set(work, memory, stream(number));
     case WorkKind::kHost:
-      return check(hipStreamAddCallback(stream(number), run_callback, host_call(work, memory), 0),
-                   "hipStreamAddCallback");
+      HIP(hipStreamAddCallback(stream(number), run_callback, host_call(work, memory), 0));
+      return;
     case WorkKind::kEmpty:
     case WorkKind::kChild: return;
   }
@@ -313,15 +325,17 @@ void Device::submit_kernel(const Work& work, const Memory& memory, hipStream_t t
     size_t size = arguments.size;
     void* config[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, arguments.bytes.data(),
                       HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END};
-    HIP(hipModuleLaunchKernel(function(work), grid, 1, 1, work.block, 1, 1, 0, to,
+    hipFunction_t kernel = function(work);
+    HIP(hipModuleLaunchKernel(kernel, grid, 1, 1, work.block, 1, 1, 0, to,
                               work.extra ? nullptr : arguments.pointers.data(),
                               work.extra ? config : nullptr));
   } else if (work.kernel == Kernel::fill) {
+    const auto held = apart();
     launch_fill(
         grid, work.block, to,
         reinterpret_cast<uint32_t*>(memory.at(work.refs[0].region).device + work.refs[0].offset),
         work.n, work.a, work.spin);
-    HIP(hipGetLastError());
+    check(hipGetLastError(), "launch_fill");
   } else {
     HIP(hipLaunchKernel(kernel_function(work.kernel), dim3(grid), dim3(work.block),
                         arguments.pointers.data(), 0, to));
@@ -469,7 +483,7 @@ std::string Device::compare(const Region& region, const Memory& memory) {
   else if (region.on_host())
     std::memcpy(bytes.data(), region.host, region.size);
   else
-    check(hipMemcpy(bytes.data(), region.device, region.size, hipMemcpyDeviceToHost), "hipMemcpy");
+    HIP(hipMemcpy(bytes.data(), region.device, region.size, hipMemcpyDeviceToHost));
   for (uint64_t i = 0; i < region.size; ++i) {
     if (region.defined[i] != 0 && bytes[i] != region.bytes[i]) {
       return text("%s: byte %llu of %llu is %#04x, not %#04x",

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "side_threads.h"
 #include "work.h"
 
 namespace random_programs {
@@ -84,9 +85,12 @@ void grow(std::vector<T>& list, int index) {
 }
 
 // A call of HIP in a member of Device, unless it only lists.
-#define HIP(call)                    \
-  do {                               \
-    if (!dry_) check((call), #call); \
+#define HIP(call)                \
+  do {                           \
+    if (!dry_) {                 \
+      const auto held = apart(); \
+      check((call), #call);      \
+    }                            \
   } while (false)
 
 // A host function that the runtime calls.

@@ -17,6 +17,9 @@ namespace {
 void side_check(hipError_t result, const char* call) { check(result, call); }
 #define SIDE(call) side_check((call), #call)
 
+std::mutex calls;
+bool calls_apart = false;  // set before the first side thread
+
 // Memory that one round allocates in one of three ways.
 class RoundMemory {
  public:
@@ -26,6 +29,7 @@ class RoundMemory {
     if (way_ == 2) SIDE(hipHostMalloc(&pointer_, bytes, hipHostMallocDefault));
   }
   void release() {
+    const auto held = apart();
     if (way_ == 0) SIDE(hipFree(pointer_));
     if (way_ == 1) SIDE(hipFreeAsync(pointer_, stream_));
     if (way_ == 2) SIDE(hipHostFree(pointer_));
@@ -61,6 +65,10 @@ void perform_round(Rng& rng, hipStream_t stream, bool pools) {
 
 }  // namespace
 
+std::unique_lock<std::mutex> apart() {
+  return calls_apart ? std::unique_lock(calls) : std::unique_lock<std::mutex>();
+}
+
 void* SideThreads::run(void* data) {
   auto& side = *static_cast<Side*>(data);
   int before = 0;
@@ -84,6 +92,9 @@ void* SideThreads::run(void* data) {
 }
 
 void SideThreads::start(uint64_t seed, int threads, bool pools, bool cancel) {
+  int version = 0;
+  SIDE(hipRuntimeGetVersion(&version));
+  calls_apart = version < 50300000;
   for (int i = 0; i < threads; ++i) {
     auto* side = new Side;
     side->seed = seed;

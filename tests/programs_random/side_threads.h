@@ -7,10 +7,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
 namespace random_programs {
+
+// Held around each HIP call of the program, and while a side thread frees memory, where the runtime
+// needs that: hipFree waits for all streams, and with HIP 5.2.3 one thread's wait makes the runtime
+// forget what another one submits meanwhile (docs/runtime-quirks.md, kWaitForgetsWork).
+std::unique_lock<std::mutex> apart();
 
 class SideThreads {
  public:

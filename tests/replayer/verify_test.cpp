@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
+#include "replayer/stale_words.h"
 #include "replayer/step.h"
 #include "scenario.h"
 
@@ -227,6 +229,70 @@ TEST_F(StaleWordsTest, WordsThatCameWhenTheCodeWasThereArePointers) {
   for (const auto id : {first, second, third, late}) end(id, code);
   load();
   EXPECT_EQ(verified().different, 4u);
+}
+
+TEST_F(StaleWordsTest, HandlesAreUnknownBeforeTheyAreMadeToo) {
+  constexpr uint64_t kHandle = 0x5645a0001230;
+  trace.edit_post = [&](format::Content& post) {
+    if (post.size_bytes != format::kTextureBytes) return;
+    post = {};
+    post.stored = false;
+  };
+  const auto memory = trace.allocate(64);
+  std::vector<uint8_t> bytes(64);
+  put_word(bytes, 16, kHandle);
+  trace.copy_to_device(memory, bytes);
+  const auto target = trace.allocate(64, bytes);
+  trace.edit_begin = [&](format::AllocationBegin& begin) {
+    begin.kind = format::AllocationKind::kTexture;
+    begin.recorded_address = kHandle;
+    auto object = std::make_shared<format::ImageObject>();
+    object->resource = format::ImageResource::kLinear;
+    object->allocation = target;
+    object->format.bits = {8, 0, 0, 0};
+    object->size_bytes = 64;
+    begin.object = std::move(object);
+    begin.initial = {};
+  };
+  const auto handle = trace.allocate(format::kTextureBytes);
+  trace.edit_begin = {};
+  const auto late = trace.allocate(64, bytes);
+  const auto program = trace.program();
+  for (const auto& [id, doubted] : {std::pair(memory, true), {target, true}, {late, false}}) {
+    const auto words = doubt_stale_words(*program, id, UINT64_MAX,
+                                         {{16, handle, 0, format::RelocationSource::kMatched}},
+                                         [](uint64_t offset) { return std::optional(offset); });
+    ASSERT_TRUE(words);
+    EXPECT_EQ(words->at(0).ambiguous, doubted) << id;
+  }
+}
+
+// A kernel writes beside the pointers that a heap left in memory, and over a half of one.
+TEST_F(VerifyTest, BytesThatAreLeftOfAPointerAreThoseOfTheReplay) {
+  const auto a = trace.allocate(64);
+  std::vector<uint8_t> bytes(64);
+  const uint64_t recorded = trace.address(a) + 8;
+  put_word(bytes, 16, recorded);
+  put_word(bytes, 40, trace.address(a) + 16);
+  const auto first = trace.allocate(64, bytes);
+  const auto second = trace.allocate(64);
+  trace.copy_to_device(second, bytes);
+  for (const auto id : {first, second})
+    trace.launch("fill", Arguments().value(trace.address(id) + 20).value(7u).value(2u));
+  load();
+  Memory& memory = replay->instance().memory();
+  uint32_t left = 0;
+  ASSERT_TRUE(memory.read(first, 16, std::as_writable_bytes(std::span(&left, 1))));
+  ASSERT_NE(left, static_cast<uint32_t>(recorded)) << "the test shows nothing";
+  EXPECT_TRUE(verified().identical_throughout());
+  // Anything else there is a difference, and so is a half that should have been overwritten.
+  for (const uint64_t offset : {17, 22}) {
+    const uint8_t wrong = 0xEE;
+    ASSERT_TRUE(memory.write(first, offset, std::as_bytes(std::span(&wrong, 1))));
+    const VerifyReport report = verified();
+    EXPECT_EQ(report.different, 1u);
+    EXPECT_EQ(report.buffers[first - 1].differing_bytes, offset == 17 ? 1u : 2u);
+  }
 }
 
 // Contents are compared piece by piece: a word has its first bytes in one piece and the others in

@@ -1,0 +1,37 @@
+// What is left of pointers that were overwritten in part. Memory that a program gets from a heap is
+// full of the pointers of its former users, and a kernel that writes a number beside one, or over
+// one half of it, leaves bytes of an address: recorded ones in the recording, and those that the
+// replay put there in the replay. Both are what stood there before.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "format/trace.h"
+#include "replayer/program.h"
+#include "replayer/relocation.h"
+
+namespace gfxgraph::replayer {
+
+// A word that the trace gave to memory and that it took for a pointer by its value.
+struct RemainingWord {
+  uint64_t place = 0;                   // in the allocation
+  std::array<std::byte, 8> recorded{};  // as the recorded program had it
+  std::array<std::byte, 8> moved{};     // as the replay put it there
+};
+
+// Those of the allocation until the event `sequence`, by place. `program`: the whole trace.
+Result<std::vector<RemainingWord>> remaining_words(const Program& program,
+                                                   const AddressMap& addresses,
+                                                   format::AllocationId allocation,
+                                                   uint64_t sequence);
+
+// Whether the byte at `offset` of the allocation is left of one of them on both sides.
+bool is_remaining(std::span<const RemainingWord> words, uint64_t offset, std::byte recorded,
+                  std::byte now);
+
+}  // namespace gfxgraph::replayer
