@@ -19,7 +19,7 @@ const emulator::Backend& plain_backend() {
   if constexpr (kKind == Kind::kProvenance)
     return select_backend(GFXGRAPH_BACKEND_SET(kProvenanceBackend));
   if constexpr (kKind == Kind::kNone) return select_backend(GFXGRAPH_BACKEND_SET_V4(kPlainBackend));
-  if constexpr (kKind == Kind::kDeep) return select_backend(GFXGRAPH_BACKEND_SET(kDeepBackend));
+  if constexpr (kKind == Kind::kDeep) return select_backend(GFXGRAPH_BACKEND_SET_V4(kDeepBackend));
   return select_backend(GFXGRAPH_BACKEND_SET_V4(kLaneBackend));
 }
 template <Kind kKind>

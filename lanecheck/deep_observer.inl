@@ -184,6 +184,9 @@ GFXGRAPH_INLINE uint32_t DeepObserver::look_at(WaveState& state, const Wave& wav
   if (race_ != nullptr && event.space != emulator::Space::kScratch && !of_host_call)
     race_->access(lower_of(state).race, wave, inst, event,
                   keep & event.in_range & ~event.other_space);
+  else if (race_ != nullptr && event.space == emulator::Space::kScratch)
+    race_->stack_access(lower_of(state).race, wave, inst, event,
+                        keep & event.exec & event.in_range & ~event.other_space);
   if (race_ != nullptr && (inst.mods & emulator::mmod::kLds) != 0 && !lds) [[unlikely]]
     race_->load_to_lds(lower_of(state).race, wave, inst, keep & event.exec);
   if (init_ != nullptr)

@@ -103,7 +103,9 @@ void InitCheck::wave_begin(LaneWaveState& state, InitWave& me, const Wave& wave)
   me.pending = false;
   me.loaded.fill(~0u);
   me.computed.fill(0);
-  me.raw.fill(~0u);
+  for (unsigned code = me.raw_from; code < me.raw_to; ++code) me.raw[code] = ~0u;
+  me.raw_from = 512;
+  me.raw_to = 0;
   state.raw = me.raw.data();
   me.lds = nullptr;
   if (wave.group->lds_requested == 0) return;
@@ -350,10 +352,10 @@ void InitCheck::finish_load(LaneWaveState& state, InitWave& me, const Wave& wave
     if (inst.dst == operand::kNone || code >= 512) break;
     if (code < kVgpr0) {
       state.defined[code] &= me.loaded[d];
-      me.raw[code] = ~me.computed[d];
+      me.set_raw(code, ~0u, ~me.computed[d]);
     } else {
       state.defined[code] &= ~exec | me.loaded[d];
-      me.raw[code] = (me.raw[code] & ~exec) | (~me.computed[d] & exec);
+      me.set_raw(code, exec, ~me.computed[d]);
     }
   }
   me.loaded.fill(~0u);
@@ -369,7 +371,7 @@ void InitCheck::undefined_result(LaneWaveState& state, InitWave& me, const Wave&
   const uint32_t exec = wave.exec();
   const auto raw = [&](unsigned code) { return code < 512 ? me.raw[code] : 0; };
   const auto set = [&](unsigned code, uint32_t lanes, uint32_t value) {
-    if (code < 512) me.raw[code] = (me.raw[code] & ~lanes) | (value & lanes);
+    if (code < 512) me.set_raw(code, lanes, value);
   };
   const bool plain = inst.extra() == emulator::VopExtra::kNone;
   switch (inst.op) {

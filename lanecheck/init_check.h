@@ -28,8 +28,14 @@ struct InitWave {
   bool pending = false;  // some lane loaded an unwritten dword
   // Of `loaded`: lanes that got what an instruction made of unwritten bytes and stored.
   std::array<uint32_t, kMost> computed;
-  // LaneWaveState::raw.
+  // LaneWaveState::raw. Few waves change any: the next one needs only those anew.
   std::array<uint32_t, 512> raw;
+  unsigned raw_from = 0, raw_to = 512;  // may not be all ones
+  void set_raw(unsigned code, uint32_t lanes, uint32_t value) {
+    raw[code] = (raw[code] & ~lanes) | (value & lanes);
+    raw_from = std::min(raw_from, code);
+    raw_to = std::max(raw_to, code + 1);
+  }
 
   // Index in `loaded` of the access's first dword. A FLAT load whose lanes access both LDS and
   // memory has two events for the same registers.

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <iterator>
+#include <vector>
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -213,6 +214,16 @@ bool RaceCheck::begins_compare_loop(const Inst& inst) const {
   const bool scalar = inst.format == emulator::Format::kSmem;
   const emulator::Region* const region = regions_->find(inst.pc);
   if (region == nullptr) return false;
+  struct Address {
+    uint16_t vector, scalar;
+    int64_t offset;
+    bool operator==(const Address&) const = default;
+  };
+  const auto address_of = [](const Inst& one) -> Address {
+    const bool ds = one.format == emulator::Format::kDs;
+    return {one.src[0], ds ? emulator::operand::kNone : one.src[2], one.imm};
+  };
+  std::vector<Address> loaded;  // by later loads
   uint64_t pc = inst.next_pc();
   for (unsigned n = 0; n < kMostBetween && region->contains(pc, 4); ++n) {
     uint32_t words[5] = {};
@@ -221,11 +232,16 @@ bool RaceCheck::begins_compare_loop(const Inst& inst) const {
     std::memcpy(words, region->host + offset, available * 4);
     Inst next;
     if (emulator::decode(words, available, pc, next) != emulator::DecodeStatus::kOk) return false;
-    // Scalar loads have their address in other registers.
-    if (is_compare_and_swap(next.op) &&
-        (scalar || (next.src[0] == inst.src[0] && next.imm == inst.imm &&
-                    (inst.format == emulator::Format::kDs || next.src[2] == inst.src[2]))))
-      return true;
+    // Scalar loads have their address in other registers, but the loop begins with a load that has
+    // it in those of the swap, if there is one.
+    if (is_compare_and_swap(next.op)) {
+      if (scalar) return std::ranges::find(loaded, address_of(next)) == loaded.end();
+      if (address_of(inst) == address_of(next)) return true;
+    }
+    constexpr uint32_t kAccess = emulator::OpInfo::kLoad | emulator::OpInfo::kAtomic;
+    if (scalar && next.format >= emulator::Format::kDs &&
+        (emulator::op_info(next.op).flags & kAccess) == emulator::OpInfo::kLoad)
+      loaded.push_back(address_of(next));
     // A later load of the place is the one that the loop begins with.
     const bool again = next.format == inst.format && next.op == inst.op &&
                        next.src[0] == inst.src[0] && next.src[2] == inst.src[2] &&

@@ -23,6 +23,7 @@
 #include "emulator/engine/context.h"
 #include "emulator/engine/observer.h"
 #include "lanecheck/race_code.h"
+#include "lanecheck/race_loads.h"
 #include "lanecheck/race_shadow.h"
 #include "lanecheck/sites.h"
 
@@ -33,30 +34,6 @@ using ForeignClocks = std::vector<std::pair<uint64_t, uint32_t>>;
 using SharedClocks = std::shared_ptr<const ForeignClocks>;
 
 inline constexpr unsigned kMostGroupWaves = 32;
-
-// A read of whole LDS dwords by up to 32 lanes.
-struct LdsRead {
-  uint16_t address[emulator::kLanes];
-  uint64_t mine;
-  uint32_t lanes;
-  uint32_t bytes;
-};
-
-// A load that a wave performed since the last barrier, if later instructions may tell what it was
-// for (race_lanes.cpp).
-struct RecentLoad {
-  uint32_t place;
-  uint32_t lanes;       // 0: a scalar load, of the bytes from address[0] on
-  uint32_t bytes;       // per lane
-  uint16_t first_lane;  // of a wave64's half
-  bool lds;
-  uint64_t address[emulator::kLanes];
-};
-struct RecentLoads {
-  static constexpr uint32_t kMost = 8;
-  uint32_t count = 0;  // since the last barrier
-  RecentLoad load[kMost];
-};
 
 // Waves that read the last write of a dword by a waiting load or a compare-and-swap.
 struct SyncReads {
@@ -114,6 +91,11 @@ struct RaceGroup {
   std::unordered_map<uint64_t, SyncReads> sync_reads;  // by dword; since the last barrier
   bool watches = false;                                // `recent` holds something
   std::unique_ptr<RecentLoads[]> recent;               // by wave
+  std::unique_ptr<StackValues[]> stack;                // by wave; null: none had any
+  void forget_loads(uint32_t of_wave) {
+    recent[of_wave].count = 0;
+    if (stack != nullptr) stack[of_wave].forget();
+  }
   GFXGRAPH_INLINE void touch_lds(size_t at, size_t count) {
     lds_from = at < lds_from ? at : lds_from;
     lds_to = at + count > lds_to ? at + count : lds_to;
@@ -185,6 +167,12 @@ class RaceCheck {
                            uint64_t address);
   void scalar_load(RaceWave& me, const Wave& wave, const Inst& inst, uint64_t address,
                    uint32_t bytes);
+  // An access to scratch, which no other wave sees, but which holds what was loaded.
+  GFXGRAPH_INLINE void stack_access(RaceWave& me, const Wave& wave, const Inst& inst,
+                                    const emulator::MemoryEvent& event, uint32_t lanes) {
+    if (me.group != nullptr && me.group->watches) [[unlikely]]
+      follow_stack(me, wave, inst, event, lanes);
+  }
   // A load whose dwords go to LDS instead of registers: the write of LDS.
   void load_to_lds(RaceWave& me, const Wave& wave, const Inst& inst, uint32_t lanes);
 
@@ -280,6 +268,11 @@ class RaceCheck {
                        uint32_t first_lane);
   void check_updates(RaceWave& me, const Wave& wave, const Inst& inst,
                      const emulator::MemoryEvent& event, uint32_t lanes);
+  bool is_change(const RecentLoad& load, RaceWave& me, const Wave& wave, const Inst& inst,
+                 const emulator::MemoryEvent& event, uint32_t lanes);
+  const Update* update_of(const RecentLoad& load, const Inst& store, const Wave& wave) const;
+  void follow_stack(RaceWave& me, const Wave& wave, const Inst& inst,
+                    const emulator::MemoryEvent& event, uint32_t lanes);
   // No two lanes, active or not, have the same address: the usual case.
   GFXGRAPH_INLINE static bool is_rising(const uint64_t* address) {
     uint64_t bad = 0;
@@ -548,7 +541,7 @@ GFXGRAPH_INLINE void RaceCheck::access(RaceWave& me, const Wave& wave, const Ins
   const uint32_t place = place_of(inst, write && (lds ? own.lds_after_fence : own.after_fence));
   const uint8_t special = places_[place].special;
   if ((special & (kForCompare | kForUpdate)) != 0) [[unlikely]]
-    if (special != kForUpdate || !is_rising(address))
+    if (special != kForUpdate || me.group->stack != nullptr || !is_rising(address))
       watch(me, wave, place, address, lanes, bytes, lds);
   if (lds) {
     if (follows_lds_) [[unlikely]]
@@ -563,7 +556,8 @@ GFXGRAPH_INLINE void RaceCheck::access(RaceWave& me, const Wave& wave, const Ins
     if (me.group->read_count != 0) [[unlikely]]
       record_reads(*me.group);
   }
-  if (write && me.group->watches && !is_rising(address)) [[unlikely]]
+  if (write && me.group->watches && (me.group->stack != nullptr || !is_rising(address)))
+      [[unlikely]]
     check_updates(me, wave, inst, event, lanes);
   // Lanes whose access directly follows that of the previous lane, or repeats it.
   uint32_t next = 0, same = 0, low = 0;

@@ -83,6 +83,14 @@ bool is_invariant(const std::deque<Step>& loop, const OperandRef& ref, unsigned 
 
 bool is_idempotent(Op op) {
   switch (op) {
+    case Op::s_and_b32:
+    case Op::s_and_b64:
+    case Op::s_or_b32:
+    case Op::s_or_b64:
+    case Op::s_max_i32:
+    case Op::s_max_u32:
+    case Op::s_min_i32:
+    case Op::s_min_u32:
     case Op::v_and_b32:
     case Op::v_or_b32:
     case Op::v_or3_b32:
@@ -104,9 +112,14 @@ bool is_idempotent(Op op) {
   }
 }
 
-// Whether a store may go where the load came from.
-bool same_kind_of_memory(const Inst& load, const Inst& store) {
-  if (store.format == Format::kScratch || load.format == Format::kScratch) return false;
+// Of the wave's stack: the calling convention has its buffer in s[0:3].
+bool is_stack(const Inst& inst) {
+  return inst.format == Format::kScratch || (inst.format == Format::kMubuf && inst.src[2] == 0);
+}
+
+// Whether a store may go where the load came from, or to the stack, or what it gave was there.
+bool may_follow(const Inst& load, const Inst& store) {
+  if (is_stack(load) || is_stack(store)) return true;
   if (load.format == Format::kFlat || store.format == Format::kFlat) return true;
   return (load.format == Format::kDs) == (store.format == Format::kDs);
 }
@@ -184,15 +197,17 @@ std::vector<Update> updates_of(CodeReader& reader, const Inst& load) {
   struct Place {
     uint64_t pc;
     CodeRegisters tainted;
-    CodeRegisters repeatable;  // of the tainted: whose last step was
+    CodeRegisters repeatable;  // of the tainted: whose steps all were
+    CodeRegisters copied;      // of the tainted: the loaded value itself
   };
   std::vector<Update> found;
   std::vector<Place> open;
   std::unordered_map<uint64_t, CodeRegisters> seen;
   InstOperands loaded;
   emulator::describe_operands(load, loaded);
-  Place first{load.next_pc(), {}, {}};
+  Place first{load.next_pc(), {}, {}, {}};
   mark_dests(first.tainted, loaded, true);
+  first.copied = first.tainted;
   open.push_back(first);
   for (size_t n = 0; n < kMostInstructions && !open.empty(); ++n) {
     Place here = open.back();
@@ -208,29 +223,35 @@ std::vector<Update> updates_of(CodeReader& reader, const Inst& load) {
     InstOperands operands;
     emulator::describe_operands(inst, operands);
     if (is_store(inst)) {
-      if (!same_kind_of_memory(load, inst) || !reads_any(here.tainted, operands, true)) {
+      if (!may_follow(load, inst) || !reads_any(here.tainted, operands, true)) {
       } else if (std::ranges::find(found, inst.pc, &Update::store_pc) == found.end() &&
                  found.size() < kMostUpdates) {
-        found.push_back({inst.pc, reads_any(here.repeatable, operands, true)});
+        found.push_back({inst.pc, reads_any(here.repeatable, operands, true),
+                         reads_any(here.copied, operands, true)});
       }
     } else if (inst.pc == load.pc || is_load(inst) || is_atomic(inst)) {
       mark_dests(here.tainted, operands, false);
+      mark_dests(here.copied, operands, false);
     } else {
       const bool from = reads_any(here.tainted, operands);
-      const bool copies = inst.op == Op::v_mov_b32 || inst.op == Op::v_cndmask_b32;
+      const bool copies = inst.op == Op::v_mov_b32 || inst.op == Op::v_cndmask_b32 ||
+                          inst.op == Op::s_mov_b32 || inst.op == Op::s_mov_b64;
       // A bit that is put in place, not the loaded value.
       const bool sets = inst.op == Op::v_lshl_or_b32 && inst.src[0] < here.tainted.size() &&
                         !here.tainted[inst.src[0]];
-      const bool again = from && (sets || is_idempotent(inst.op) ||
-                                  (copies && reads_any(here.repeatable, operands)));
+      // x * 2 | 1 ends with OR, too, but is another value each time.
+      const bool still = reads_any(here.copied | here.repeatable, operands);
+      const bool again = still && (sets || is_idempotent(inst.op) ||
+                                   (copies && reads_any(here.repeatable, operands)));
       mark_dests(here.tainted, operands, from);
       mark_dests(here.repeatable, operands, again);
+      mark_dests(here.copied, operands, copies && reads_any(here.copied, operands));
     }
     if (here.tainted.none()) continue;
     if (flow.kind != Flow::Kind::kJump)
-      open.push_back({inst.next_pc(), here.tainted, here.repeatable});
+      open.push_back({inst.next_pc(), here.tainted, here.repeatable, here.copied});
     if (flow.kind != Flow::Kind::kNext)
-      open.push_back({flow.target, here.tainted, here.repeatable});
+      open.push_back({flow.target, here.tainted, here.repeatable, here.copied});
   }
   return found;
 }

@@ -32,10 +32,11 @@ RaceFacts race_facts(const emulator::RegionTable& memory, uint64_t begin, uint64
 // loads, from the same address each time.
 bool is_poll(emulator::CodeReader& reader, const emulator::Inst& load);
 
-// A store to the load's kind of memory, of a value computed from the loaded one.
+// A store to the load's kind of memory or to the stack, of a value computed from the loaded one.
 struct Update {
   uint64_t store_pc = 0;
-  bool repeatable = false;  // the last step is AND, OR, MIN or MAX: doing it twice changes nothing
+  bool repeatable = false;  // by AND, OR, MIN and MAX: doing it twice changes nothing
+  bool copies = false;      // the loaded value itself
 };
 std::vector<Update> updates_of(emulator::CodeReader& reader, const emulator::Inst& load);
 

@@ -21,7 +21,7 @@ void RaceCheck::watch_place(Place& place, const Inst& inst) {
     default: return;
   }
   if (facts_->compares) place.special |= kForCompare;
-  if (place.kind != Kind::kPlain) return;
+  if (place.kind != Kind::kPlain && !learns(place.kind)) return;
   emulator::CodeReader reader(*regions_);
   std::vector<Update> updates = updates_of(reader, inst);
   if (updates.empty()) return;
@@ -36,7 +36,7 @@ void RaceCheck::watch(RaceWave& me, const Wave& wave, uint32_t place, const uint
   RaceGroup& group = *me.group;
   if (!group.watches) {
     if (group.recent == nullptr) group.recent = std::make_unique<RecentLoads[]>(kMostGroupWaves);
-    for (uint32_t n = 0; n < group.waves; ++n) group.recent[n].count = 0;
+    for (uint32_t n = 0; n < group.waves; ++n) group.forget_loads(n);
     group.watches = true;
   }
   RecentLoads& recent = group.recent[me.index];
@@ -46,6 +46,8 @@ void RaceCheck::watch(RaceWave& me, const Wave& wave, uint32_t place, const uint
   load.bytes = bytes;
   load.first_lane = static_cast<uint16_t>(wave.first_lane);
   load.lds = lds;
+  load.repeatable = false;
+  load.from_pc = places_[place].key & ~uint64_t{3};
   std::memcpy(load.address, address, (lanes == 0 ? 1 : emulator::kLanes) * sizeof *address);
 }
 
@@ -103,52 +105,142 @@ uint32_t RaceCheck::shared_lanes(const RecentLoad& load, const uint64_t* address
   return shared;
 }
 
+// Null: the store does not store what the load gave.
+const Update* RaceCheck::update_of(const RecentLoad& load, const Inst& store,
+                                   const Wave& wave) const {
+  if (load.bytes == 0 || (load.lanes != 0 && load.first_lane != wave.first_lane)) return nullptr;
+  const std::vector<Update>& updates = updates_[places_[load.place].updates];
+  const auto update = std::ranges::find(updates, store.pc, &Update::store_pc);
+  return update == updates.end() ? nullptr : &*update;
+}
+
 void RaceCheck::check_updates(RaceWave& me, const Wave& wave, const Inst& inst,
                               const emulator::MemoryEvent& event, uint32_t lanes) {
-  const RecentLoads& recent = me.group->recent[me.index];
-  const uint32_t kept = std::min(recent.count, RecentLoads::kMost);
+  const auto any = [&](const RecentLoads& recent) {
+    const uint32_t kept = std::min(recent.count, RecentLoads::kMost);
+    for (uint32_t n = 1; n <= kept; ++n)
+      if (is_change(recent.load[(recent.count - n) % RecentLoads::kMost], me, wave, inst, event,
+                    lanes))
+        return true;
+    return false;
+  };
+  if (any(me.group->recent[me.index]) || me.group->stack == nullptr) return;
+  any(me.group->stack[me.index].reloads);
+}
+
+// True: the store is of what `load` gave and several lanes loaded together. Reports it if changes
+// are lost.
+bool RaceCheck::is_change(const RecentLoad& load, RaceWave& me, const Wave& wave, const Inst& inst,
+                          const emulator::MemoryEvent& event, uint32_t lanes) {
   const bool lds = event.space == emulator::Space::kLds;
-  for (uint32_t n = 1; n <= kept; ++n) {
-    const RecentLoad& load = recent.load[(recent.count - n) % RecentLoads::kMost];
-    if (load.lds != lds || (load.lanes != 0 && load.first_lane != wave.first_lane)) continue;
-    const std::vector<Update>& updates = updates_[places_[load.place].updates];
-    const auto update = std::ranges::find(updates, inst.pc, &Update::store_pc);
-    if (update == updates.end()) continue;
-    const uint32_t shared = shared_lanes(load, event.address, lanes);
-    if (shared == 0) continue;
-    // Nothing is lost if memory does not change, or if all lanes change it in the same way and once
-    // more makes no difference.
-    bool changes = false;
-    bool agree = true;
-    for (uint32_t rest = shared; rest != 0; rest &= rest - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-      uint8_t fresh[kMostStored] = {};
-      uint8_t other[kMostStored] = {};
-      if (!stored_bytes(wave, inst, event, lane, fresh)) return;
-      const std::byte* const old = memory_at(wave, lds, event.address[lane], event.access_bytes);
-      changes |= old == nullptr || std::memcmp(old, fresh, event.access_bytes) != 0;
-      for (unsigned l = lane + 1; l < emulator::kLanes; ++l) {
-        if ((shared >> l & 1) == 0 || event.address[l] != event.address[lane]) continue;
-        stored_bytes(wave, inst, event, l, other);
-        agree &= std::memcmp(fresh, other, event.access_bytes) == 0;
-        break;
-      }
+  if (load.lds != lds) return false;
+  const Update* const update = update_of(load, inst, wave);
+  if (update == nullptr) return false;
+  const uint32_t shared = shared_lanes(load, event.address, lanes);
+  if (shared == 0) return false;
+  // Nothing is lost if memory does not change, or if all lanes change it in the same way and once
+  // more makes no difference.
+  bool changes = false;
+  bool agree = true;
+  for (uint32_t rest = shared; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    uint8_t fresh[kMostStored] = {};
+    uint8_t other[kMostStored] = {};
+    if (!stored_bytes(wave, inst, event, lane, fresh)) return true;
+    const std::byte* const old = memory_at(wave, lds, event.address[lane], event.access_bytes);
+    changes |= old == nullptr || std::memcmp(old, fresh, event.access_bytes) != 0;
+    for (unsigned l = lane + 1; l < emulator::kLanes; ++l) {
+      if ((shared >> l & 1) == 0 || event.address[l] != event.address[lane]) continue;
+      stored_bytes(wave, inst, event, l, other);
+      agree &= std::memcmp(fresh, other, event.access_bytes) == 0;
+      break;
     }
-    if (!changes || (agree && update->repeatable)) return;
-    LaneEvent found = event_here(me, inst, FindingClass::kR9);
-    found.lanes = uint64_t{shared} << wave.first_lane;
-    found.exec = event.exec;
-    found.address = event.address[std::countr_zero(shared)];
-    found.access_bytes = event.access_bytes;
-    found.write = true;
-    found.space = event.space;
-    found.space_bytes = lds ? wave.group->lds_requested : 0;
-    found.address_class = lds ? "LDS" : "in its buffer";
-    found.other_pc = places_[load.place].key & ~uint64_t{3};
-    found.detail = "lanes with the same address each change the value that they read together";
-    sites_.add(kernel_, found);
+  }
+  const bool repeatable = update->repeatable || (update->copies && load.repeatable);
+  if (!changes || (agree && repeatable)) return true;
+  LaneEvent found = event_here(me, inst, FindingClass::kR9);
+  found.lanes = uint64_t{shared} << wave.first_lane;
+  found.exec = event.exec;
+  found.address = event.address[std::countr_zero(shared)];
+  found.access_bytes = event.access_bytes;
+  found.write = true;
+  found.space = event.space;
+  found.space_bytes = lds ? wave.group->lds_requested : 0;
+  found.address_class = lds ? "LDS" : "in its buffer";
+  found.other_pc = load.from_pc;
+  found.detail = "lanes with the same address each change the value that they read together";
+  sites_.add(kernel_, found);
+  return true;
+}
+
+// Variables of code without optimisation are on the stack: what is loaded goes there and comes back
+// before it is stored. A load from the stack then stands for the load that gave the value.
+void RaceCheck::follow_stack(RaceWave& me, const Wave& wave, const Inst& inst,
+                             const emulator::MemoryEvent& event, uint32_t lanes) {
+  RaceGroup& group = *me.group;
+  if (lanes == 0) return;
+  const bool writes = event.kind != emulator::AccessKind::kLoad;
+  if (group.stack == nullptr && !writes) return;
+  const auto first = static_cast<unsigned>(std::countr_zero(lanes));
+  const auto lane_at = [&](unsigned l) { return event.address[l] - uint64_t{4} * l; };
+  bool together = true;
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+    together &= lane_at(static_cast<unsigned>(std::countr_zero(rest))) == lane_at(first);
+  const uint64_t at = lane_at(first);
+  if (!writes) {
+    StackValues& stack = group.stack[me.index];
+    const uint32_t place = place_of(inst, false);
+    if (places_[place].updates == 0) return;
+    for (RecentLoad& old : stack.reloads.load)
+      if (old.place == place && old.first_lane == wave.first_lane) old.bytes = 0;
+    if (!together) return;
+    for (const StackValues::Slot& slot : stack.slot) {
+      if (slot.bytes == 0 || slot.at != at || (slot.lanes & lanes) == 0) continue;
+      RecentLoad& load = stack.reloads.load[stack.reloads.count++ % RecentLoads::kMost];
+      load = slot.load;
+      load.place = place;
+      if (load.lanes != 0) load.lanes = slot.lanes & lanes;
+      load.first_lane = static_cast<uint16_t>(wave.first_lane);
+      load.repeatable = slot.repeatable;
+    }
     return;
   }
+  if (group.stack != nullptr) {
+    // Dwords of a lane are a row apart.
+    const uint64_t size = (uint64_t{event.access_bytes} + 3) / 4 * wave.scratch_row;
+    for (StackValues::Slot& slot : group.stack[me.index].slot) {
+      const uint64_t slot_size = (uint64_t{slot.bytes} + 3) / 4 * wave.scratch_row;
+      if (slot.bytes == 0 || (together && (at >= slot.at + slot_size || slot.at >= at + size)))
+        continue;
+      slot.lanes &= ~lanes;
+      if (slot.lanes == 0) slot.bytes = 0;
+    }
+  }
+  if (!together || event.kind != emulator::AccessKind::kStore) return;
+  // The value may come from several loads: the last execution of each.
+  const auto keep = [&](const RecentLoads& recent) {
+    const uint32_t kept = std::min(recent.count, RecentLoads::kMost);
+    for (uint32_t n = 1; n <= kept; ++n) {
+      const RecentLoad& load = recent.load[(recent.count - n) % RecentLoads::kMost];
+      const Update* const update = update_of(load, inst, wave);
+      if (update == nullptr || (load.lanes != 0 && (load.lanes & lanes) == 0)) continue;
+      if (group.stack == nullptr) group.stack = std::make_unique<StackValues[]>(kMostGroupWaves);
+      StackValues& stack = group.stack[me.index];
+      if (std::ranges::any_of(stack.slot, [&](const StackValues::Slot& one) {
+            return one.bytes != 0 && one.at == at && one.load.from_pc == load.from_pc &&
+                   (one.lanes & lanes) != 0;
+          }))
+        continue;
+      StackValues::Slot& slot = stack.slot[stack.next++ % StackValues::kMost];
+      slot.at = at;
+      slot.bytes = event.access_bytes;
+      slot.lanes = load.lanes != 0 ? load.lanes & lanes : lanes;
+      slot.repeatable = update->repeatable || (update->copies && load.repeatable);
+      slot.load = load;
+    }
+  };
+  keep(group.recent[me.index]);
+  if (group.stack != nullptr) keep(group.stack[me.index].reloads);
 }
 
 void RaceCheck::load_to_lds(RaceWave& me, const Wave& wave, const Inst& inst, uint32_t lanes) {

@@ -116,7 +116,7 @@ void RaceCheck::pass_barrier(RaceGroup& group) {
     wave.learned = true;
     wave.arrived = false;
     wave.after_barrier = true;
-    if (group.watches) group.recent[n].count = 0;
+    if (group.watches) group.forget_loads(n);
   }
   group.read_count = 0;
   group.releases.clear();

@@ -85,7 +85,7 @@ class Bench {
     options.threads = 1;
     using namespace emulator;
     const BackendSet lanes = GFXGRAPH_BACKEND_SET_V4(kLaneBackend);
-    const BackendSet deep = GFXGRAPH_BACKEND_SET(kDeepBackend);
+    const BackendSet deep = GFXGRAPH_BACKEND_SET_V4(kDeepBackend);
     const BackendSet words = GFXGRAPH_BACKEND_SET(kProvenanceBackend);
     LaneObserver* const only_lanes = &lanes_.observer;
     add_engine("plain", Engine::create(memory_, options));

@@ -77,6 +77,64 @@ class RawCode : public ::testing::Test {
   Dispatch dispatch_;
 };
 
+// EXECZ and VCCZ of wave64 are of all 64 lanes: as operands, in STATUS and for branches.
+TEST_F(RawCode, MasksOfWave64AreZeroOnlyIfBothHalvesAre) {
+  constexpr uint32_t kMov = 0xbe800300, kLiteral = 255, kVccz = 251, kExecz = 252;
+  constexpr uint32_t kVccLo = 106, kExecLo = 126;
+  constexpr uint32_t kDiffers = 0xbf070000;  // s_cmp_lg_u32
+  constexpr uint32_t kZero = 0x80;           // the constant 0; 1 is the next one
+  constexpr uint32_t kStatus = 0xb9000000 | 2;
+  const auto branch = [](uint32_t op, uint32_t words) { return 0xbf800000 | op << 16 | words; };
+  put(56, uint16_t{0});  // wave64
+  dispatch_.workgroup_size = {64, 1, 1};
+  dispatch_.grid_size = {64, 1, 1};
+  size_t at = 256;
+  for (const uint32_t low : {0u, 5u}) {
+    for (const uint32_t high : {0u, 1u, 0x80000000u}) {
+      const uint32_t zero = low == 0 && high == 0 ? 1 : 0;
+      // Branches that must be taken jump over one word, that the wave must not reach.
+      code(at, {kMov | kExecLo << 16 | kLiteral,
+                low,  //
+                kMov | (kExecLo + 1) << 16 | kLiteral,
+                high,  //
+                kMov | kVccLo << 16 | kLiteral,
+                low,  //
+                kMov | (kVccLo + 1) << 16 | kLiteral,
+                high,  //
+                kMov | kExecz,
+                kDiffers | (kZero + zero) << 8,
+                branch(4, 1),
+                kCodeEnd,  //
+                kMov | kVccz,
+                kDiffers | (kZero + zero) << 8,
+                branch(4, 1),
+                kCodeEnd,  //
+                kStatus | 9 << 6,
+                kDiffers | (kZero + zero) << 8,
+                branch(4, 1),
+                kCodeEnd,  //
+                kStatus | 10 << 6,
+                kDiffers | (kZero + zero) << 8,
+                branch(4, 1),
+                kCodeEnd,  //
+                branch(zero != 0 ? 8 : 9, 1),
+                kCodeEnd,
+                branch(zero != 0 ? 9 : 8, 1),
+                kEnd,  //
+                kCodeEnd});
+      const auto result = device_.engine().run(dispatch_);
+      EXPECT_TRUE(result) << low << " " << high << ": " << result.error().to_string();
+      code(at + 128,
+           {kMov | kVccLo << 16 | kLiteral, low, kMov | (kVccLo + 1) << 16 | kLiteral, high,  //
+            branch(zero != 0 ? 6 : 7, 1), kCodeEnd,                                           //
+            branch(zero != 0 ? 7 : 6, 1), kEnd, kCodeEnd});
+      const auto by_vcc = device_.engine().run(dispatch_);
+      EXPECT_TRUE(by_vcc) << low << " " << high << ": " << by_vcc.error().to_string();
+      at += 256;
+    }
+  }
+}
+
 TEST_F(RawCode, Ends) {
   code(256, {kNop, kEnd});
   EXPECT_TRUE(device_.engine().run(dispatch_));

@@ -72,8 +72,8 @@ TEST(RaceSync, CompareAndSwapLoops) {
     faults.push_back(sync(FindingClass::kR3, "strided_sum", level, 2, 128, written));
     faults.push_back(sync(FindingClass::kR3, "largest_of_all", level, 2, 128, written));
     faults.push_back(sync(FindingClass::kR1, "lds_sum", level, 2, 128, {FindingClass::kR2}));
+    faults.push_back(sync(FindingClass::kR3, "peek", level, 2, 64, written));
   }
-  faults.push_back(sync(FindingClass::kR3, "peek", 0, 2, 64, written));
   check_all(faults, with_races());
 }
 
@@ -85,9 +85,18 @@ TEST(RaceSync, LanesThatLoseChanges) {
     faults.push_back(sync(FindingClass::kR9, "lds_count_values", level, 2, 128));
     faults.push_back(sync(FindingClass::kR9, "add_together", level, 1, 32));
     faults.push_back(sync(FindingClass::kR9, "bits_by_lanes", level, 1, 32));
+    faults.push_back(sync(FindingClass::kR9, "scale_by_lanes", level, 1, 32));
+    faults.push_back(sync(FindingClass::kR9, "through_local", level, 1, 32));
+    faults.push_back(sync(FindingClass::kR9, "volatile_count", level, 1, 32));
+    faults.push_back(sync(FindingClass::kR9, "lds_through_local", level, 1, 64));
   }
-  faults.push_back(sync(FindingClass::kR9, "scale_by_lanes", 3, 1, 32));
   check_all(faults, with_races());
+}
+
+TEST(RaceSync, WavesThatChangeAVolatileValue) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  // Without optimisation the store is the first one after a wait, as an atomic store is.
+  check_all({sync(FindingClass::kR4, "volatile_step", 3, 2, 64)}, with_races());
 }
 
 TEST(RaceSync, LoadsToLds) {

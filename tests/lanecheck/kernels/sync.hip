@@ -298,6 +298,78 @@ KERNEL scale_by_lanes_safe(int* data) {
   if (data[128] == 0) data[128] = 1;
 }
 
+// A variable, which is on the stack without optimisation.
+KERNEL through_local(int* data) {
+  int x = data[0];
+  x = x * 2 + 1;
+  data[0] = x;
+}
+KERNEL through_local_safe(int* data) {
+  // Bits are set once more; the winner of a place is stored through the variable that held it.
+  unsigned x = data[0];
+  x |= 4;
+  data[0] = x;
+  int y = data[32];
+  data[64 + ITEM] = y;
+  y = ITEM;
+  data[32] = y;
+  // Each lane has its own place, or its own part of the work.
+  y = data[128 + ITEM];
+  y = y * 2 + 1;
+  data[128 + ITEM] = y;
+  if (ITEM == 0) {
+    y = data[34];
+    y = y * 2 + 1;
+    data[34] = y;
+  }
+}
+
+KERNEL volatile_count(volatile int* data) { data[0] = data[0] + 1; }
+KERNEL volatile_count_safe(volatile int* data) {
+  data[1 + ITEM] = data[1 + ITEM] + 1;
+  if (ITEM == 0) data[0] = data[0] + 1;
+}
+
+// One lane of each wave: the stores of others are lost.
+KERNEL volatile_step(volatile int* data) {
+  if (ITEM % 32 != 0) return;
+  int x = data[0];
+  x = x + 1;
+  data[0] = x;
+}
+KERNEL volatile_step_safe(volatile int* data) {
+  if (ITEM % 32 != 0) return;
+  int x = data[0];
+  x = x + 1;
+  data[32 + INDEX] = x;
+}
+
+KERNEL lds_through_local(int* data) {
+  __shared__ int sum;
+  if (ITEM == 0) sum = 0;
+  __syncthreads();
+  if (ITEM < 32) {
+    int x = sum;
+    x = x + data[ITEM];
+    sum = x + 1;
+  }
+  __syncthreads();
+  data[ITEM] = sum;
+}
+KERNEL lds_through_local_safe(int* data) {
+  __shared__ int sum;
+  if (ITEM == 0) sum = 0;
+  __syncthreads();
+  int x = sum;
+  __syncthreads();
+  if (ITEM == 0) {
+    x = x + data[ITEM];
+    sum = x + 1;
+  }
+  __syncthreads();
+  data[ITEM] = sum;
+}
+
 // ---- loads to LDS ----
 
 #ifdef __OPTIMIZE__  // without it the operands of the assembly are in the wrong registers

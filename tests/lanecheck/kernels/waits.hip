@@ -63,7 +63,7 @@ KERNEL(two_counters_safe, LOAD("v20") "v_mov_b32 v22, 0\n s_waitcnt vmcnt(0)\n d
     asm volatile(text "\n s_waitcnt vmcnt(0) lgkmcnt(0)\n s_waitcnt_vscnt null, 0x0"                           \
                  :                                                                                             \
                  : "v"(place), "v"(number), "v"(to + LANE), "s"(to)                                            \
-                 : "v20", "s40", "s41", "s42", "s43", "memory");                                         \
+                 : "v20", "v21", "s40", "s41", "s42", "s43", "s44", "s45", "memory");                                         \
   }
 #define TO_LDS                                                                                                 \
   "s_mov_b64 s[40:41], %3\n s_mov_b32 s42, 256\n s_mov_b32 s43, 0x31014fac\n s_mov_b32 m0, 0\n"                \
@@ -81,9 +81,13 @@ ORDER(fenced_store_safe, "global_store_dword %2, %1, off\n global_load_dword v20
                          "s_waitcnt vmcnt(0)\n buffer_gl1_inv\n buffer_gl0_inv")
 ORDER(load_to_lds, TO_LDS "ds_read_b32 v20, %0")
 ORDER(load_to_lds_safe, TO_LDS "s_waitcnt vmcnt(0)\n ds_read_b32 v20, %0")
-// A FLAT load may be one from LDS.
-ORDER(flat_load_of_lds, TO_LDS "flat_load_dword v20, %2")
-ORDER(flat_load_of_lds_safe, TO_LDS "s_waitcnt vmcnt(0)\n flat_load_dword v20, %2")
+// A FLAT load may be one from LDS, and lgkmcnt counts it, but not the load to LDS. Compilers wait for that one before any
+// FLAT load, wherever its address leads, and the check expects it. GLOBAL loads and FLAT stores are other matters.
+#define LDS_POINTER "s_mov_b64 s[44:45], src_shared_base\n v_mov_b32 v21, s45\n v_mov_b32 v20, %0\n"
+ORDER(flat_load_of_lds, TO_LDS LDS_POINTER "s_waitcnt lgkmcnt(0)\n flat_load_dword v20, v[20:21]")
+ORDER(flat_load_of_lds_safe, TO_LDS LDS_POINTER "s_waitcnt vmcnt(0)\n flat_load_dword v20, v[20:21]")
+ORDER(flat_load_of_any, TO_LDS "flat_load_dword v20, %2")
+ORDER(flat_load_of_any_safe, TO_LDS "global_load_dword v20, %2, off\n flat_store_dword %2, %1")
 
 // ---- exchanges between lanes ----
 #define PAST(name, exchange, lane)                                                                             \
