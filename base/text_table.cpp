@@ -11,7 +11,7 @@
 namespace gfxgraph {
 namespace {
 
-constexpr size_t kLeastName = 16;
+constexpr size_t kLeastName = 12;
 constexpr std::string_view kDots = "...";
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
@@ -110,6 +110,7 @@ TextTable::TextTable(std::vector<TextColumn> columns, const std::function<void(c
     widths_[i] = std::max(of_cells[i], columns_[i].name.size());
   if (total() > limit) {
     broken_ = true;
+    gap_ = 1;
     for (size_t i = 0; i < columns_.size(); ++i) {
       widths_[i] = of_cells[i];
       for (const std::string& piece : pieces(columns_[i].name))

@@ -27,8 +27,9 @@ struct TextColumn {
 };
 using TextRow = std::vector<std::string>;  // fewer cells than columns: the last one has no width
 
-// Where a table is wider than `limit` (0: none), headings break after "_", "least" is ignored and
-// the widest columns of names become narrower, to 16 characters each. Other cells remain whole.
+// Where a table is wider than `limit` (0: none), "least" is ignored, then headings break after "_"
+// and columns stand closer, then the widest columns of names become narrower, to 12 characters
+// each. Other cells remain whole.
 class TextTable {
  public:
   using Visit = std::function<void(const TextRow&)>;
