@@ -449,9 +449,10 @@ Result<void> Program::check_complete(bool allow_torn) const {
   if (trace_->complete()) return {};
   std::string cut;  // why the recording ends early, which is no call of the program
   std::string calls;
-  size_t count = 0;
+  size_t count = 0, selections = 0;  // selections: options that nothing matched
   for (const format::Finding& finding : trace_->findings()) {
     if (finding.kind != format::FindingKind::kIncomplete) continue;
+    selections += finding.call.starts_with("--") ? 1 : 0;
     if (format::is_cut(finding)) {
       cut += (cut.empty() ? "" : "; ") + finding.detail;
       continue;
@@ -461,6 +462,12 @@ Result<void> Program::check_complete(bool allow_torn) const {
                          finding.detail.empty() ? "" : " (" + finding.detail + ")");
   }
   if (count > kNamed) calls += fmt::format(" and {} more", count - kNamed);
+  if (cut.empty() && selections == count && operations_.empty()) {
+    return fail(Status::kIncomplete,
+                fmt::format("nothing was recorded: {}; record all of it, and list what can be "
+                            "selected: gfxgraph info TRACE --ranges --kernels",
+                            calls));
+  }
   if (!calls.empty()) {
     calls = fmt::format(
         "the recording missed calls that may have changed device state: {}; "

@@ -10,6 +10,7 @@
 #include "base/amount.h"
 #include "base/exit_code.h"
 #include "base/print.h"
+#include "base/text_table.h"
 #include "replayer/tool_interrupt.h"
 #include "replayer/tool_report.h"
 
@@ -225,20 +226,31 @@ std::string bench_text(const BenchFacts& facts) {
   }
   text += fmt::format("times in us: median [p10, p90]; submit and end to end on the host{}\n",
                       facts.emulated ? "; the device is emulated, these are no GPU times" : "");
-  text += fmt::format("{:<8} {:<12} {:<28} {:<28} {:<28} {}\n", "mode", "outputs", "submit",
-                      "end to end", "device", "end to end / batch");
   const BenchVariant* const batch = find(facts, Mode::kBatch);
-  for (const BenchVariant& variant : facts.variants) {
-    text += fmt::format("{:<8} {:<12} ", mode_name(variant.mode), outcome(variant));
-    if (!variant.timed()) {
-      text += variant.refused.empty() ? "no times: not everything was compared and identical\n"
-                                      : format_printable("{}\n", variant.refused);
-      continue;
+  const auto rows = [&](const TextTable::Visit& visit) {
+    for (const BenchVariant& variant : facts.variants) {
+      TextRow row = {std::string(mode_name(variant.mode)), std::string(outcome(variant))};
+      if (variant.timed()) {
+        row.insert(row.end(),
+                   {cell(variant.submit), cell(variant.end_to_end), cell(variant.device),
+                    batch == nullptr ? "-" : fmt::format("{:.3f}", ratio(variant, *batch))});
+      } else {
+        row.push_back(variant.refused.empty()
+                          ? "no times: not everything was compared and identical"
+                          : printable(variant.refused));
+      }
+      visit(row);
     }
-    text += fmt::format("{:<28} {:<28} {:<28} {}\n", cell(variant.submit), cell(variant.end_to_end),
-                        cell(variant.device),
-                        batch == nullptr ? "-" : fmt::format("{:.3f}", ratio(variant, *batch)));
-  }
+  };
+  const TextTable table({{.name = "mode", .least = 8},
+                         {.name = "outputs", .least = 12},
+                         {.name = "submit", .least = 28},
+                         {.name = "end to end", .least = 28},
+                         {.name = "device", .least = 28},
+                         {.name = "end to end / batch"}},
+                        rows, terminal_columns(stdout), 0, 1);
+  text += table.heading() + "\n";
+  rows([&](const TextRow& row) { text += table.line(row) + "\n"; });
   if (const BenchVariant* const graph = find(facts, Mode::kGraph)) {
     text += fmt::format("building the graph took {:.1f} us", build_us(*graph));
     for (const BreakEven& one : break_evens(facts)) {

@@ -28,6 +28,7 @@
 #include "base/result.h"
 #include "replayer/fingerprint.h"
 #include "replayer/tool_bench.h"
+#include "replayer/tool_interrupt.h"
 #include "replayer/tool_iterate.h"
 #include "replayer/tool_options.h"
 #include "replayer/tool_prove.h"
@@ -353,6 +354,7 @@ Result<int> replay_trace(const Arguments& arguments) {
       arguments.no_verify ? std::nullopt : ProbeServer::start([&](const ProbeRequest& request) {
         return probe(arguments, facts.emulated, selected, request);
       });
+  std::optional<InterruptNotice> notice(std::in_place);
   Watchdog watchdog(arguments.max_seconds, arguments.trace);
   watchdog.enter("planning its memory");
   options.packing = std::make_shared<const Packing>(plan_packing(*selected.whole, options));
@@ -390,6 +392,7 @@ Result<int> replay_trace(const Arguments& arguments) {
   GFXGRAPH_TRY(
       execute({arguments.repeat, verification(arguments), arguments.bisect, options.progress, end},
               *replay, facts));
+  notice.reset();
 
   watchdog.enter("comparing schedules");
   if (facts.report && facts.report->differs()) {

@@ -367,6 +367,7 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   }
   const sandbox::Access access{.read = {paths.begin(), paths.end()},
                                .write = {output},
+                               .programs = true,
                                .data_bytes = data_limit(options.limits.memory_bytes)};
   if (const int code = enter_sandbox("check", no_sandbox, access); code >= 0) return code;
   options.selection.several_traces = paths.size() > 1;

@@ -15,6 +15,7 @@
 #include "base/amount.h"
 #include "base/file.h"
 #include "base/print.h"
+#include "base/text_table.h"
 #include "format/reader.h"
 #include "format/recover.h"
 #include "lanecheck/check.h"
@@ -93,9 +94,13 @@ void print_contents(const format::Trace& trace, const TraceSummary& summary) {
                                counted(trace.code_objects().size(), "code object")));
   for (const KernelSummary& kernel : summary.kernels) {
     if (kernel.launches + kernel.graph_nodes == 0) continue;
-    print("  {:>8} x {}", kernel.launches, demangle(kernel.kernel->name));
-    if (kernel.graph_nodes != 0) print(" (+ {})", counted(kernel.graph_nodes, "graph node"));
-    print("\n");
+    const std::string more =
+        kernel.graph_nodes == 0 ? ""
+                                : fmt::format(" (+ {})", counted(kernel.graph_nodes, "graph node"));
+    const size_t columns = terminal_columns(stdout), taken = 13 + more.size();
+    std::string name = printable(demangle(kernel.kernel->name));
+    if (columns != 0) name = shortened_name(name, std::max(columns, taken + 16) - taken);
+    print("  {:>8} x {}{}\n", kernel.launches, name, more);
   }
   if (!trace.graphs().empty()) console::heading("graphs");
   for (const format::Graph& graph : trace.graphs()) {
@@ -130,20 +135,30 @@ std::string buffer_text(const BufferSummary& buffer) {
 void print_buffers(const std::vector<BufferSummary>& buffers, uint64_t events) {
   if (buffers.empty()) return print("\nbuffers: none\n");
   console::heading(fmt::format("buffers: {}", buffers.size()));
-  print("  {:>6} {:<17} {:>12} {:>18} {:>15} {:>8}  {}\n", "id", "kind", "bytes", "address",
-        "events", "launches", "name, first argument");
-  for (const BufferSummary& buffer : buffers) {
-    const format::AllocationBegin& begin = *buffer.begin;
-    print("  {:>6} {:<17} {:>12} {:>18} {:>15} {:>8}  {}{}\n", fmt::format("#{}", begin.id),
-          allocation_kind_name(begin.kind), begin.size_bytes,
-          fmt::format("{:#x}", begin.recorded_address),
-          fmt::format("{}..{}", buffer.first_event,
-                      buffer.end_event == events ? "" : fmt::format("{}", buffer.end_event)),
-          buffer.launches, buffer_text(buffer),
-          begin.initial.unwritten ? "  (unwritten)"
-          : begin.initial.stored  ? ""
-                                  : "  (content not in the trace)");
-  }
+  const auto rows = [&](const TextTable::Visit& visit) {
+    for (const BufferSummary& buffer : buffers) {
+      const format::AllocationBegin& begin = *buffer.begin;
+      visit({fmt::format("#{}", begin.id), std::string(allocation_kind_name(begin.kind)),
+             fmt::format("{}", begin.size_bytes), fmt::format("{:#x}", begin.recorded_address),
+             fmt::format("{}..{}", buffer.first_event,
+                         buffer.end_event == events ? "" : fmt::format("{}", buffer.end_event)),
+             fmt::format("{}", buffer.launches),
+             " " + printable(buffer_text(buffer)) +
+                 (begin.initial.unwritten ? "  (unwritten)"
+                  : begin.initial.stored  ? ""
+                                          : "  (content not in the trace)")});
+    }
+  };
+  const TextTable table({{.name = "id", .right = true, .least = 6},
+                         {.name = "kind", .least = 17},
+                         {.name = "bytes", .right = true, .least = 12},
+                         {.name = "address", .right = true, .least = 18},
+                         {.name = "events", .right = true, .least = 15},
+                         {.name = "launches", .right = true, .least = 8},
+                         {.name = " name, first argument", .shorten = true}},
+                        rows, terminal_columns(stdout), 2, 1);
+  write_text(stdout, table.heading() + "\n");
+  rows([&](const TextRow& row) { write_text(stdout, table.line(row) + "\n"); });
 }
 
 Json buffer_json(const BufferSummary& buffer) {
@@ -344,7 +359,8 @@ int info_command(int argc, char** argv) {
   CLI::App app(
       "Prints a summary of a trace. For a truncated trace it covers the intact part (exit code "
       "3).\n"
-      "For a manifest of gfxgraph-record (NAME.manifest.json), lists its traces.\n\n"
+      "For a manifest of gfxgraph-record (NAME.manifest.json), lists its traces.\n"
+      "On a terminal, long names in tables are shortened to fit its width.\n\n"
       "Example: gfxgraph info app.gfxg --relocations",
       "gfxgraph info");
   std::string path;

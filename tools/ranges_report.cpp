@@ -10,6 +10,7 @@
 
 #include "base/amount.h"
 #include "base/print.h"
+#include "base/text_table.h"
 #include "tools/cli.h"
 #include "tools/trace_summary.h"
 
@@ -181,16 +182,32 @@ void print_table(const std::vector<RangeSummary>& ranges) {
     return;
   }
   console::heading(fmt::format("ranges: {} with {}", ranges.size(), counted(names.size(), "name")));
-  print("  {:<24} {:>15} {:>6} {:>8} {:>6} {:>6} {:>5} {:>7} {:>6} {:>10}  {}\n", "range", "events",
-        "thread", "launches", "graphs", "copies", "sets", "writes", "waits", "host ms", "shape");
-  for (const RangeSummary& range : ranges) {
-    print("  {:<24} {:>15} {:>6} {:>8} {:>6} {:>6} {:>5} {:>7} {:>6} {:>10.3f}  {}{}\n",
-          fmt::format("{}#{}", range.name, range.ordinal),
-          fmt::format("{}..{}", range.first_event, range.end_event), range.thread, range.launches,
-          range.graph_launches, range.copies, range.memsets, range.host_writes,
-          range.synchronizations, static_cast<double>(range.span_ns) / 1e6, range.shape,
-          range.ended ? "" : "  (not ended)");
-  }
+  const auto rows = [&](const TextTable::Visit& visit) {
+    for (const RangeSummary& range : ranges) {
+      visit({printable(fmt::format("{}#{}", range.name, range.ordinal)),
+             fmt::format("{}..{}", range.first_event, range.end_event),
+             fmt::format("{}", range.thread), fmt::format("{}", range.launches),
+             fmt::format("{}", range.graph_launches), fmt::format("{}", range.copies),
+             fmt::format("{}", range.memsets), fmt::format("{}", range.host_writes),
+             fmt::format("{}", range.synchronizations),
+             fmt::format("{:.3f}", static_cast<double>(range.span_ns) / 1e6),
+             fmt::format(" {}{}", range.shape, range.ended ? "" : "  (not ended)")});
+    }
+  };
+  const TextTable table({{.name = "range", .shorten = true, .least = 24},
+                         {.name = "events", .right = true, .least = 15},
+                         {.name = "thread", .right = true, .least = 6},
+                         {.name = "launches", .right = true, .least = 8},
+                         {.name = "graphs", .right = true, .least = 6},
+                         {.name = "copies", .right = true, .least = 6},
+                         {.name = "sets", .right = true, .least = 5},
+                         {.name = "writes", .right = true, .least = 7},
+                         {.name = "waits", .right = true, .least = 6},
+                         {.name = "host ms", .right = true, .least = 10},
+                         {.name = " shape"}},
+                        rows, terminal_columns(stdout), 2, 1);
+  write_text(stdout, table.heading() + "\n");
+  rows([&](const TextRow& row) { write_text(stdout, table.line(row) + "\n"); });
 }
 
 void print_periods(const TraceSteps& steps) {

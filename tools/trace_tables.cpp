@@ -15,6 +15,7 @@
 #include "base/console.h"
 #include "base/demangle.h"
 #include "base/print.h"
+#include "base/text_table.h"
 #include "codeobj/code_object.h"
 #include "format/site_name.h"
 #include "tools/trace_buffers.h"
@@ -27,7 +28,8 @@ using Json = nlohmann::ordered_json;
 struct Column {
   const char* name;
   bool number = false;
-  bool if_any = false;  // as text only where a row has it
+  bool if_any = false;   // as text only where a row has it
+  bool is_name = false;  // a name, which may be shortened on a terminal
 };
 using Row = std::vector<std::string>;  // numbers as JSON writes them; empty: not known
 using Visit = std::function<void(const Row&)>;
@@ -153,7 +155,7 @@ Table kernel_table(const format::Trace& trace,
           text(kernel.kernarg_size_bytes), problem, instructions, share}});
   }
   std::ranges::stable_sort(*rows, std::ranges::greater(), &std::pair<double, Row>::first);
-  Table table{{{"kernel"},
+  Table table{{{.name = "kernel", .is_name = true},
                {"launches", true},
                {"launches_in_graphs", true},
                {"work_items", true},
@@ -165,7 +167,7 @@ Table kernel_table(const format::Trace& trace,
                {"dynamic_lds_bytes", true},
                {"scratch_bytes", true},
                {"kernarg_bytes", true},
-               {"problem", false, true}},
+               {.name = "problem", .if_any = true, .is_name = true}},
               [rows](const Visit& visit) {
                 for (const auto& [items, row] : *rows) visit(row);
               }};
@@ -188,8 +190,8 @@ Table launch_table(const format::Trace& trace) {
            {"grid"},
            {"block"},
            {"dynamic_lds_bytes", true},
-           {"kernel"},
-           {"called_from"}},
+           {.name = "kernel", .is_name = true},
+           {.name = "called_from", .is_name = true}},
           [&trace](const Visit& visit) {
             std::vector<std::string> names(trace.kernels().size());
             uint64_t number = 0;
@@ -210,7 +212,7 @@ Table launch_table(const format::Trace& trace) {
 Table buffer_table(const format::Trace& trace) {
   auto buffers = std::make_shared<std::vector<BufferSummary>>(summarize_buffers(trace));
   return {{{"buffer", true},
-           {"name"},
+           {.name = "name", .is_name = true},
            {"name_from"},
            {"kind"},
            {"size_bytes", true},
@@ -218,7 +220,7 @@ Table buffer_table(const format::Trace& trace) {
            {"first_event", true},
            {"end_event", true},
            {"launches", true},
-           {"first_argument"}},
+           {.name = "first_argument", .is_name = true}},
           [buffers](const Visit& visit) {
             for (const BufferSummary& buffer : *buffers) {
               visit({text(buffer.begin->id), buffer.name, name_source_name(buffer.name_source),
@@ -249,27 +251,23 @@ std::vector<bool> shown_columns(const Table& table) {
 
 void print_aligned(const Table& table) {
   const std::vector<bool> shown = shown_columns(table);
-  std::vector<size_t> widths;
-  for (const Column& column : table.columns) widths.push_back(std::string_view(column.name).size());
-  table.rows([&](const Row& row) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  });
-  const auto text_of = [&](const Row& row) {
-    std::string whole;
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (!shown[i]) continue;
-      const std::string cell = in_one_line(row[i]);
-      whole += table.columns[i].number ? fmt::format("{:>{}}", cell, widths[i])
-                                       : fmt::format("{:<{}}", cell, widths[i]);
-      if (i + 1 < row.size()) whole += "  ";
-    }
-    whole.erase(whole.find_last_not_of(' ') + 1);
-    return whole;
+  std::vector<TextColumn> columns;
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const Column& column = table.columns[i];
+    if (shown[i])
+      columns.push_back({.name = column.name, .right = column.number, .shorten = column.is_name});
+  }
+  const auto visit_text = [&](const Visit& visit) {
+    table.rows([&](const Row& row) {
+      Row cells;
+      for (size_t i = 0; i < row.size(); ++i)
+        if (shown[i]) cells.push_back(printable(in_one_line(row[i])));
+      visit(cells);
+    });
   };
-  Row names;
-  for (const Column& column : table.columns) names.emplace_back(column.name);
-  write_text(stdout, console::styled(stdout, console::Style::kHeading, text_of(names)) + "\n");
-  table.rows([&](const Row& row) { print("{}\n", text_of(row)); });
+  const TextTable text(std::move(columns), visit_text, terminal_columns(stdout));
+  write_text(stdout, console::styled(stdout, console::Style::kHeading, text.heading()) + "\n");
+  visit_text([&](const Row& cells) { write_text(stdout, text.line(cells) + "\n"); });
 }
 
 // RFC 4180.

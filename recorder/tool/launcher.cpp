@@ -279,7 +279,12 @@ Result<void> check_output(const fs::path& output, bool force) {
   if (fs::exists(output, error) && !force) {
     return fail(Status::kIo, fmt::format("{} exists: use --force to replace it", output.string()));
   }
-  GFXGRAPH_TRY(check_new_file(output, FileUse::kTrace));
+  if (const Result<void> fine = check_new_file(output, FileUse::kTrace); !fine) {
+    return fail(
+        fine.error().status,
+        fine.error().message +
+            (fine.error().status != Status::kInvalidArgument ? "; choose another -o path" : ""));
+  }
   if (partial_in_use(output.string() + ".partial")) {
     return fail(Status::kIo,
                 fmt::format("{} is being recorded by another process", output.string()));

@@ -73,6 +73,16 @@ bool explain(const Report& report, const std::string& output) {
   list("ambiguous", ambiguous_lines(report), tell);
   list("note", report.notes, tell);
   list("incomplete", report.incomplete, say);
+  // A selection that nothing matched: there is nothing to replay.
+  if (!report.incomplete.empty() && report.launches + report.graph_launches + report.copies == 0 &&
+      std::ranges::all_of(report.incomplete,
+                          [](const std::string& line) { return line.starts_with("--"); })) {
+    tell(
+        "nothing was recorded; next: record all of it, and list what can be selected: gfxgraph "
+        "info "
+        "TRACE --ranges --kernels");
+    return false;
+  }
   if (!report.incomplete.empty()) {
     tell("the trace is incomplete; replay needs --allow-incomplete");
   }

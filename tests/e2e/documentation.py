@@ -85,6 +85,26 @@ def readme(build, scratch):
         require(not rest or any_lines, f"README.md does not show after $ {command}\n{rest}")
 
 
+def recipes(build, scratch):
+    """Each command of README.md's recipes runs as it stands after scripts/demo, whose files are there and no others."""
+    source = Path(__file__).resolve().parents[2]
+    text = (source / "README.md").read_text()
+    blocks = re.findall(r"^```\n([^$`][^`]*)```$", text[text.index("\n## Recipes"):text.index("\n## Support")], re.MULTILINE)
+    require(len(blocks) == 4, f"{len(blocks)} blocks of commands")
+    demo = scratch / "build" / "demo"
+    demo.mkdir(parents=True)
+    for name in ("include", "samples"):
+        (scratch / name).symlink_to(source / name)
+    (scratch / "build" / "release").symlink_to(build.root)
+    for name, *program in (("decode", "decode_step"), ("tail", "masked_tail"), ("safe", "masked_tail", "--safe")):
+        run(build.record(demo / f"{name}.gfxg", build.samples / program[0], *program[1:]))
+    done = subprocess.run(["bash", "-c", "set -e\n" + "".join(blocks).replace("gfxgraph diff", "! gfxgraph diff")],
+                          cwd=scratch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, stdin=subprocess.DEVNULL)
+    require(done.returncode == 0, f"exit code {done.returncode}: {done.stdout[-3000:]}")
+    tokens = run(build.tool("gfxgraph", "run", "--", build.samples / "decode_step", "--tokens", 64)).stdout.splitlines()[0]
+    require(tokens in done.stdout, f"embed_decode does not print {tokens}")
+
+
 def completion(build, scratch):
     script = build.root / "documentation" / "completion" / "bash"
     (scratch / "app.gfxg").touch()
@@ -106,4 +126,4 @@ def completion(build, scratch):
 
 
 if __name__ == "__main__":
-    main({"examples": examples, "manuals": manuals, "completion": completion, "readme": readme})
+    main({"examples": examples, "manuals": manuals, "completion": completion, "readme": readme, "recipes": recipes})

@@ -1,6 +1,6 @@
 """gfxgraph report: the page, in headless Chromium. GFXGRAPH_PICTURES=FOLDER keeps screenshots there.
 
-report.py page|large|hostile|refused BUILD_TREE
+report.py page|groups|large|hostile|refused BUILD_TREE
 """
 
 import json
@@ -116,7 +116,7 @@ def page(build, scratch):
         require(column(shown, "buffers", "size bytes") == [], "the filter leaves rows")
 
         edges = shown.value("document.querySelectorAll('#graphs .edge').length")
-        nodes = shown.value("document.querySelectorAll('#graphs .node').length")
+        nodes = shown.value("d3.sum(d3.selectAll('#graphs .node').data(), (node) => node.size ?? 1)")
         require(nodes == shown.value("work.event.length") and edges > 0, f"{nodes} nodes, {edges} edges")
 
         # Pictures of graphs zoom and pan.
@@ -163,6 +163,63 @@ def page(build, scratch):
         require("past the end of" in shown.value("document.querySelector('.finding svg').textContent"), "no address line")
         fine(shown, file)
         picture(shown, "findings")
+
+
+def groups(build, scratch):
+    """More than a thousand launches in ranges: the graph folds into a few groups that open, and no label or word is cut
+    where it need not be."""
+    trace = scratch / "decode.gfxg"
+    run(build.record(trace, build.samples / "decode_step"))
+    file = written(build, scratch, trace)
+    with Page(scratch, file.as_uri()) as shown:
+        shown.drawn()
+        total = shown.value("work.event.length")
+        require(total > 1000, f"{total} entries")
+
+        def labels():
+            return shown.value("[...document.querySelectorAll('#graphs .node')].map((one) => [...one.querySelectorAll('text')].map((line) => line.textContent))")
+
+        def sizes():
+            return shown.value("d3.sum(d3.selectAll('#graphs .node').data(), (node) => node.size ?? 1)")
+
+        def choose(text):
+            shown.value(f"""(() => {{ const one = document.querySelector('#graphs select');
+                one.value = [...one.options].find((each) => each.text.startsWith({json.dumps(text)})).value; one.dispatchEvent(new Event('change')); }})()""")
+
+        # The whole trace: a few groups that hold every node; the steps are one of the groups.
+        choose("whole trace")
+        require(len(labels()) <= 60 and sizes() == total, f"{sizes()} of {total} nodes in {labels()}")
+        shown.value("document.querySelector('#graphs .node.folded:last-of-type').dispatchEvent(new Event('click'))")
+        require(any(lines[0].startswith("12 × decode: ") for lines in labels()), f"no group of steps: {labels()}")
+        # Back to the whole, then one step: its layers are a group, which shows the kernels of one layer whole.
+        shown.click("#graphs .way button")
+        require(sizes() == total, "the way back does not lead back")
+        choose("range decode#3")
+        require(any(lines[0].startswith("8 × 13 nodes") for lines in labels()), f"no layers: {labels()}")
+        shown.click("#graphs .node.folded")
+        opened = labels()
+        require(len(opened) == 13 and ["rms_norm", "grid 1x1x1"] in opened and not any("…" in line for lines in opened for line in lines),
+                f"a layer is {opened}")
+        boxes = shown.value("[...document.querySelectorAll('#graphs .node')].map((one) => [one.querySelector('rect').getBBox().width, ...[...one.querySelectorAll('text')].map((line) => line.getBBox().width)])")
+        require(all(line <= width for width, *lines in boxes for line in lines), f"labels leave their boxes: {boxes}")
+        # Without groups: single nodes, as many as can be drawn.
+        choose("whole trace")
+        shown.click("#graphs input")
+        require(len(labels()) == 300 and f"first 300 of {total:,} nodes" in shown.value("document.getElementById('graphs').textContent"), "not 300 single nodes")
+
+        # Words of the tables stay whole, and every range has its place in a row.
+        words = shown.value("""[...document.querySelectorAll('#kernels td:first-child')].map((cell) => {
+            const walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), broken = [];
+            for (let node; (node = walk.nextNode());) for (const word of node.data.matchAll(/[A-Za-z_]+/g)) {
+              const range = document.createRange();
+              range.setStart(node, word.index);
+              range.setEnd(node, word.index + word[0].length);
+              if (word[0].length <= 40 && range.getClientRects().length > 1) broken.push(word[0]);
+            }
+            return broken; }).flat()""")
+        require(words == [], f"words broken inside: {words}")
+        fine(shown, file)
+        picture(shown, "groups")
 
 
 def large(build, scratch):
@@ -223,4 +280,4 @@ def refused(build, scratch):
 
 
 if __name__ == "__main__":
-    main({"page": page, "large": large, "hostile": hostile, "refused": refused})
+    main({"page": page, "groups": groups, "large": large, "hostile": hostile, "refused": refused})

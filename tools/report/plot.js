@@ -109,3 +109,11 @@ function fitted(context, text, width) {
   const most = d3.bisector((length) => context.measureText(`${text.slice(0, length)}…`).width).right(wide, width);
   return most ? `${text.slice(0, most)}…` : "";
 }
+
+// Text shortened in the middle to a width: names often differ at their ends.
+function fittedMiddle(context, text, width) {
+  if (context.measureText(text).width <= width) return text;
+  const short = (kept) => `${text.slice(0, Math.ceil(kept / 2))}…${text.slice(text.length - Math.floor(kept / 2))}`;
+  const kept = d3.range(1, Math.min(text.length, Math.ceil(width / 2)) + 1);
+  return short(Math.max(1, d3.bisector((number) => context.measureText(short(number)).width).right(kept, width)));
+}

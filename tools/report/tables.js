@@ -1,6 +1,13 @@
 // Sortable tables of kernels and buffers, and the map of the buffers' life-times.
 "use strict";
 
+// The nodes of a text whose lines may also break between the parts of names and paths, and inside a
+// word only if it has more than 40 characters.
+function breakable(text) {
+  const parts = String(text).split(/(?<=::|[,</])(?=[^\s:/])|(?<=[^\s:,</]{40})(?=\S)/);
+  return parts.flatMap((part, n) => n ? [document.createElement("wbr"), part] : [part]);
+}
+
 // Sorts when a heading is clicked; shows `most` rows, and those that contain the text of the filter.
 function sortableTable(place, {columns, rows}, {most = 500, cell = () => {}} = {}) {
   const bar = place.append("div").attr("class", "bar");
@@ -28,7 +35,10 @@ function sortableTable(place, {columns, rows}, {most = 500, cell = () => {}} = {
     const found = wanted ? order.filter((row) => row.some((one) => String(one).toLowerCase().includes(wanted))) : order;
     body.selectAll("tr").data(found.slice(0, most)).join("tr").selectAll("td")
       .data((row) => columns.map((column, n) => ({column, value: row[n]}))).join("td").attr("class", ({column}) => kind(column))
-      .text(({column, value}) => !column.number ? value : value === null ? "" : count(value)).each(cell);
+      .each(function ({column, value}) {
+        if (column.number) this.textContent = value === null ? "" : count(value);
+        else this.replaceChildren(...breakable(value ?? ""));
+      }).each(cell);
     shown.text(found.length > most ? `${count(most)} of ${count(found.length)} rows` : plural(found.length, "row"));
   }
   fill();

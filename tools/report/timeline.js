@@ -22,7 +22,16 @@ const timeline = (() => {
 
   const streams = d3.sort(new Set(work.stream));
   const ranges = data.ranges.list;
-  const row = 26, top = ranges.length ? row : 0;
+  // Ranges that overlap stand in rows of their own, the inner ones below; the last row takes the rest.
+  const row = 26, mostRows = 8, ends = [];
+  const rangeRows = new Array(ranges.length);
+  for (const n of d3.sort(d3.range(ranges.length), (a, b) => ranges[a].first_event - ranges[b].first_event || ranges[b].end_event - ranges[a].end_event)) {
+    const free = ends.findIndex((end) => end <= ranges[n].first_event);
+    rangeRows[n] = free >= 0 ? free : Math.min(ends.length, mostRows - 1);
+    ends[rangeRows[n]] = Math.max(ranges[n].end_event, ends[rangeRows[n]] ?? 0);
+  }
+  const rowNames = ends.map((_, n) => [...new Set(ranges.filter((_, at) => rangeRows[at] === n).map((range) => range.name))]);
+  const top = ends.length * row;
   // Times of two threads may be out of order: streams are sorted for each axis.
   const all = d3.range(size);
   const rows = Object.fromEntries(["event", "time_us"].map((axis) =>
@@ -42,13 +51,16 @@ const timeline = (() => {
     const width = widthOf(plot);
     const end = plot.left + plot.width;
     plot.drawn = 0;
-    for (const range of ranges) {
+    for (const [n, range] of ranges.entries()) {
+      const y = rangeRows[n] * row;
       const x = plot.x(ofEvent(range.first_event)), stop = plot.x(ofEvent(range.end_event));
       if (stop < plot.left || x > end) continue;
       context.strokeStyle = colour("soft");
-      context.strokeRect(x, 3, Math.max(1, stop - x), row - 8);
+      context.strokeRect(x, y + 3, Math.max(1, stop - x), row - 8);
       context.fillStyle = colour("text");
-      context.fillText(fitted(context, rangeName(range), Math.min(stop, end) - Math.max(x, plot.left) - 6), Math.max(x, plot.left) + 4, row / 2 - 1);
+      const space = Math.min(stop, end) - Math.max(x, plot.left) - 6;
+      const name = rowNames[rangeRows[n]].length > 1 || context.measureText(rangeName(range)).width <= space ? rangeName(range) : `#${range.ordinal}`;
+      context.fillText(fitted(context, name, space), Math.max(x, plot.left) + 4, y + row / 2 - 1);
     }
     streams.forEach((stream, n) => {
       const list = rows[axis].get(stream);
@@ -76,7 +88,7 @@ const timeline = (() => {
 
   function names(plot, context) {
     context.fillStyle = colour("text");
-    if (top) context.fillText("ranges", 6, row / 2 - 1);
+    rowNames.forEach((all, n) => context.fillText(fitted(context, all.length === 1 ? all[0] : "ranges", plot.left - 10), 6, n * row + row / 2 - 1));
     streams.forEach((stream, n) => context.fillText(fitted(context, streamName(stream), plot.left - 10), 6, top + n * row + row / 2));
   }
 
@@ -99,7 +111,7 @@ const timeline = (() => {
     if (x < plot.left) return "";
     if (y < top) {
       const at = plot.x.invert(x);
-      const range = ranges.find((one) => ofEvent(one.first_event) <= at && at < ofEvent(one.end_event));
+      const range = ranges.find((one, n) => rangeRows[n] === Math.floor(y / row) && ofEvent(one.first_event) <= at && at < ofEvent(one.end_event));
       return range && `${rangeName(range)}\n${plural(range.launches, "launch")}, ${microseconds(range.span_ns / 1000)} host time`;
     }
     const list = rows[axis].get(streams[Math.floor((y - top) / row)]);
