@@ -1,5 +1,6 @@
 #include "fake_hip.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
