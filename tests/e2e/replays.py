@@ -1,6 +1,7 @@
 """What a replay says of programs that are not the same twice, of wrong traces, and of its limits."""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -66,6 +67,24 @@ def limits(build, scratch):
         require(message in done.stderr, f"{option}: {done.stderr}")
 
 
+def interrupted_early(build, scratch):
+    """Ctrl-C in the first run, which nothing times: the process ends by it, and says that there is no result."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.samples / "decode_step", "--tokens", 2))
+    command = [str(word) for word in build.replay(trace, "--mode", "batch", "--repeat", "3")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "GFXGRAPH_DELAYS": "300000"}) as replay:
+        said = ""
+        while "device: " not in said:  # the last line before that run
+            line = replay.stderr.readline()
+            require(line != "", f"it ended before: {said}")
+            said += line
+        replay.send_signal(signal.SIGINT)
+        said += replay.stderr.read()
+        code = replay.wait(60)
+    require(code == -signal.SIGINT and "nothing was measured" in said, f"{code}: {said}")
+
+
 def long_program(build, scratch):
     """20,000 launches in graph mode: split by default, and a signal ends the replay at any time."""
     trace = scratch / "t.gfxg"
@@ -82,5 +101,5 @@ def long_program(build, scratch):
             require(process.wait(timeout=60) == -signal.SIGTERM, f"{mode}: {process.returncode}")
 
 
-main({"unordered": unordered, "flipped_input": flipped_input, "limits": limits,
+main({"unordered": unordered, "flipped_input": flipped_input, "limits": limits, "interrupted_early": interrupted_early,
       "long_program": long_program})
