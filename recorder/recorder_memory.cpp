@@ -100,7 +100,8 @@ bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
     host_writes_.look_before_wait();
     issued = flights_.issued();
   });
-  return wait && (waited_for_all = device_->synchronize(0));
+  if (wait) guarded_unlocked([&] { waited_for_all = device_->synchronize(0); });
+  return waited_for_all;
 }
 
 // The range leaves the map before the real call: another thread may get the same addresses as soon

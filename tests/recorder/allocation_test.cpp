@@ -160,6 +160,7 @@ TEST_F(AllocationTest, EveryAllocationThatFailsEndsTheRecordingOnly) {
     recorder_.reset();
     std::filesystem::remove(path() + ".partial");
     make({});
+    std::vector<uint32_t>().swap(state_.waits);  // so that waiting for a device allocates
     testing::fail_allocation(n, testing::OfThreads::kAll);
     whole_life();
     const bool failed = testing::stop_failing_allocations();
