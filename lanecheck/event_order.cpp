@@ -2,20 +2,15 @@
 
 #include <algorithm>
 #include <iterator>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <variant>
 
-#include "base/reachability.h"
 #include "format/stream_devices.h"
+#include "order/stream_order.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
-
-using Operations = std::vector<uint32_t>;
-
-constexpr uint32_t kNonBlocking = 1;  // hipStreamNonBlocking
 
 bool host_visible(const format::AllocationBegin& allocation) {
   switch (allocation.kind) {
@@ -38,6 +33,8 @@ class Orderer {
  public:
   Orderer(const format::Trace& trace, Pass pass)
       : trace_(trace), pass_(pass), devices_(trace.devices()) {
+    for (const format::Device& device : trace.devices())
+      order_.add(device.null_stream, {device.number, device.null_stream});
     for (const format::Event& event : trace.events()) {
       if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action))
         if (host_visible(*begin)) host_memory_.insert(begin->id);
@@ -71,47 +68,13 @@ class Orderer {
   }
 
  private:
-  bool blocking(format::StreamId stream) const {
-    return !devices_.is_null(stream) && !non_blocking_.contains(stream);
-  }
-
-  void unite(Operations& set, const Operations& other) const {
-    set.insert(set.end(), other.begin(), other.end());
-    reach_.minimise(set);
-  }
-
-  // What work that is issued to the stream now is ordered after.
-  Operations front(format::StreamId stream) const {
-    Operations set = host_;
-    const auto add = [&](format::StreamId one) {
-      if (const auto found = tails_.find(one); found != tails_.end())
-        set.insert(set.end(), found->second.begin(), found->second.end());
-    };
-    add(stream);
-    const format::StreamId null_stream = devices_.null_stream(stream);
-    if (stream == null_stream) {
-      for (const auto& [other, tail] : tails_)
-        if (blocking(other) && devices_.null_stream(other) == null_stream)
-          set.insert(set.end(), tail.begin(), tail.end());
-    } else if (blocking(stream)) {
-      add(null_stream);
-    }
-    reach_.minimise(set);
-    return set;
-  }
-
-  uint32_t issue(Operations dependencies) {
-    reach_.add(dependencies);
-    return operations_++;
-  }
-
   void add_work(uint32_t operation, bool reaches_host) {
     const uint64_t work = result_.unordered.size();
     result_.reaches_host.push_back(reaches_host);
     std::vector<uint64_t> unordered;
-    if (reach_.lanes() > 1 && pass_ != Pass::kHostWrites) {
+    if (order_.lanes() > 1 && pass_ != Pass::kHostWrites) {
       for (auto at = open_.rbegin(); at != open_.rend(); ++at) {
-        if (reach_.reaches(at->second, operation)) continue;
+        if (order_.follows(operation, at->second)) continue;
         if (unordered.size() == WorkOrder::kMostUnordered) {
           result_.limited = true;
           break;
@@ -138,10 +101,7 @@ class Orderer {
     if (pass_ != Pass::kLaunches) add_work(operation, false);
   }
 
-  bool known(uint32_t operation) const {
-    return std::ranges::any_of(host_,
-                               [&](uint32_t last) { return reach_.reaches(operation, last); });
-  }
+  bool known(uint32_t operation) const { return order_.host_knows(operation); }
   // Work that the host knows to have ended comes before all that follows.
   void learn() {
     std::erase_if(open_, [this](const auto& one) { return known(one.second); });
@@ -218,40 +178,30 @@ class Orderer {
   void apply(const Action&) {}
   void apply(const format::StreamCreate& create) {
     devices_.add(create);
-    non_blocking_.erase(create.id);
-    if ((create.flags & kNonBlocking) != 0) non_blocking_.insert(create.id);
+    order_.add(create.id, {devices_.device(create.id), devices_.null_stream(create.id),
+                           (create.flags & order::kStreamNonBlocking) == 0});
   }
   void apply(const format::Launch& launch) {
-    const uint32_t operation = issue(front(launch.stream));
+    const uint32_t operation = order_.issue(launch.stream).number;
     add_launch(operation, launch);
-    tails_[launch.stream] = {operation};
     if (!tells_host(launch)) return;
-    unite(host_, {operation});
+    order_.tell_host(operation);
     learn();
   }
   template <typename Transfer>
   void transfer(const Transfer& action) {
-    const uint32_t operation = issue(front(action.stream));
+    const uint32_t operation = order_.issue(action.stream).number;
     add_transfer(operation);
-    tails_[action.stream] = {operation};
     if (action.asynchronous && !raises_flag(action)) return;
-    unite(host_, {operation});
+    order_.tell_host(operation);
     learn();
   }
   void apply(const format::Copy& copy) { transfer(copy); }
   void apply(const format::Memset& memset) { transfer(memset); }
-  void apply(const format::EventRecord& record) {
-    events_[record.event] = front(record.stream);
-    if (devices_.is_null(record.stream)) tails_[record.stream] = events_[record.event];
-  }
-  void apply(const format::StreamWait& wait) {
-    if (devices_.is_null(wait.stream)) tails_[wait.stream] = front(wait.stream);
-    if (const auto found = events_.find(wait.event); found != events_.end())
-      unite(tails_[wait.stream], found->second);
-  }
+  void apply(const format::EventRecord& record) { order_.record(record.event, record.stream); }
+  void apply(const format::StreamWait& wait) { order_.wait(wait.stream, wait.event); }
   void apply(const format::HostFunction& function) {
-    if (function.id != 0) ran_[function.id] = front(function.stream);
-    if (devices_.is_null(function.stream)) tails_[function.stream] = front(function.stream);
+    order_.host_function(function.stream, function.id);
   }
   // When did the program write? The recorder reads the memory before each launch that has its
   // address, so the write came after the earlier launches. A write in doubt came before a call that
@@ -272,71 +222,32 @@ class Orderer {
     }
   }
   void apply(const format::Synchronize& synchronize) {
-    const auto unite_with = [this](const auto& map, uint32_t key) {
-      if (const auto found = map.find(key); found != map.end()) unite(host_, found->second);
-    };
-    switch (synchronize.kind) {
-      case format::SynchronizeKind::kDevice: wait_device(synchronize.object); break;
-      case format::SynchronizeKind::kStream: host_ = front(synchronize.object); break;
-      case format::SynchronizeKind::kStreamItself: unite_with(tails_, synchronize.object); break;
-      case format::SynchronizeKind::kEvent: unite_with(events_, synchronize.object); break;
-      case format::SynchronizeKind::kHostFunction: unite_with(ran_, synchronize.object); break;
-    }
+    order_.synchronize(synchronize.kind, synchronize.object);
     learn();
   }
   void apply(const format::GraphLaunch& launch) {
     if (launch.graph == 0 || launch.graph > trace_.graphs().size()) return;
     const std::vector<format::GraphNode>& nodes = trace_.graphs()[launch.graph - 1].nodes;
-    const Operations before = front(launch.stream);
-    std::vector<Operations> after(nodes.size());  // what a node's followers wait for
-    std::vector<bool> has_follower(nodes.size(), false);
+    order_.begin_graph(launch.stream, nodes.size());
     format::HostFunctionId function = launch.first_host_function;
-    bool to_host = false;
-    for (size_t n = 0; n < nodes.size(); ++n) {
-      Operations dependencies = nodes[n].dependencies.empty() ? before : Operations{};
-      for (const uint32_t dependency : nodes[n].dependencies) {
-        if (dependency >= n) continue;  // the reader refuses such a graph
-        unite(dependencies, after[dependency]);
-        has_follower[dependency] = true;
-      }
-      const auto* const kernel = std::get_if<format::Launch>(&nodes[n].action);
-      const bool acts = kernel != nullptr ||
-                        std::holds_alternative<format::Copy>(nodes[n].action) ||
-                        std::holds_alternative<format::Memset>(nodes[n].action);
-      if (!acts) {
-        if (std::holds_alternative<format::HostFunction>(nodes[n].action) && function != 0)
-          ran_[function++] = dependencies;
-        after[n] = std::move(dependencies);
-        continue;
-      }
-      const uint32_t operation = issue(std::move(dependencies));
-      if (kernel != nullptr) {
+    std::vector<uint32_t> telling;
+    for (const format::GraphNode& node : nodes) {
+      if (const auto* const kernel = std::get_if<format::Launch>(&node.action)) {
+        const uint32_t operation = order_.issue_node(node.dependencies).number;
         add_launch(operation, *kernel);
-        to_host = to_host || tells_host(*kernel);
+        if (tells_host(*kernel)) telling.push_back(operation);
+      } else if (std::holds_alternative<format::Copy>(node.action) ||
+                 std::holds_alternative<format::Memset>(node.action)) {
+        add_transfer(order_.issue_node(node.dependencies).number);
       } else {
-        add_transfer(operation);
+        const order::Set& done = order_.pass_node(node.dependencies);
+        if (std::holds_alternative<format::HostFunction>(node.action) && function != 0)
+          order_.ran(function++, done);
       }
-      after[n] = {operation};
     }
-    Operations leaves = nodes.empty() ? before : Operations{};
-    for (size_t n = 0; n < nodes.size(); ++n)
-      if (!has_follower[n]) leaves.insert(leaves.end(), after[n].begin(), after[n].end());
-    reach_.minimise(leaves);
-    if (to_host) {
-      unite(host_, leaves);
-      learn();
-    }
-    tails_[launch.stream] = std::move(leaves);
-  }
-
-  void wait_device(format::DeviceNumber device) {
-    for (auto& [stream, tail] : tails_) {
-      if (devices_.device(stream) != device) continue;
-      host_.insert(host_.end(), tail.begin(), tail.end());
-      tail.clear();
-    }
-    reach_.minimise(host_);
-    learn();
+    order_.end_graph();
+    for (const uint32_t operation : telling) order_.tell_host(operation);
+    if (!telling.empty()) learn();
   }
 
   static constexpr size_t kMostOpen = 4096;
@@ -347,14 +258,8 @@ class Orderer {
   std::unordered_set<format::AllocationId> host_memory_;
   bool by_memory_ = false;
   bool has_host_functions_ = false;
-  std::unordered_set<format::StreamId> non_blocking_;
   WorkOrder result_;
-  Reachability reach_;
-  uint32_t operations_ = 0;
-  Operations host_;
-  std::unordered_map<format::StreamId, Operations> tails_;
-  std::unordered_map<format::EventId, Operations> events_;
-  std::unordered_map<format::HostFunctionId, Operations> ran_;
+  order::StreamOrder order_;
   // Work that later work may not follow: its numbers and operations.
   std::vector<std::pair<uint64_t, uint32_t>> open_;
 

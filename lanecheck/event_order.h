@@ -1,6 +1,5 @@
-// Determines which work of a trace is unordered, from stream order, the null stream, events, graph
-// edges, and what the host had waited for when it made a call. Like replayer/dag.h, but from the
-// trace alone.
+// Determines which work of a trace is unordered, by order/stream_order.h and what the host may have
+// read or written meanwhile.
 #pragma once
 
 #include <cstdint>

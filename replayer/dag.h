@@ -1,19 +1,11 @@
 // Computes which operation must wait for which: the explicit graph behind a recorded stream of
-// calls. Needs no device and no HIP.
-//
-// Rules, from the HIP programming manual ("Streams", "Default stream", "Events"): a stream keeps
-// its order; the legacy null stream waits for every blocking stream of its device and these wait
-// for it; a wait makes the stream's later work follow the work that the event had captured when it
-// was last recorded; after the host learned that work is done (format::Synchronize, a blocking
-// copy), everything issued later follows that work. A kernel that reaches memory which the host can
-// poll may have told it anything, and so does a value that is stored there: later work follows it.
+// calls. Needs no device and no HIP. The rules: order/stream_order.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "base/reachability.h"
 #include "replayer/program.h"
 
 namespace gfxgraph::replayer {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/reachability.h"
 #include "replayer/dag.h"
 #include "replayer/rigid.h"
 

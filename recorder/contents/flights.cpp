@@ -243,12 +243,14 @@ std::vector<Flight> Flights::follow(const format::Action& action, uint32_t issue
   if (idle()) return {};
   if (const auto stream = stream_of_work(action)) works(*stream);
   if (const auto* record = std::get_if<format::EventRecord>(&action)) {
+    if (devices_.is_null(record->stream)) works(record->stream);
     const Set& captured = events_[record->event] = front(record->stream);
     for (const uint32_t number : captured) {
       if (out_.contains(number)) captured_.insert(number);
     }
     drop_replaced();
   } else if (const auto* wait = std::get_if<format::StreamWait>(&action)) {
+    if (devices_.is_null(wait->stream)) works(wait->stream);
     const Set& captured = events_[wait->event];
     tails_[wait->stream].insert(captured.begin(), captured.end());
   } else if (const auto* copy = std::get_if<format::Copy>(&action)) {

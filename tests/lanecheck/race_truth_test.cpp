@@ -175,6 +175,32 @@ TEST(RaceTruth, GraphBranches) {
   }
 }
 
+// A node that reaches memory of the host may have told it that it has ended, and what it follows;
+// not that another branch has.
+TEST(RaceTruth, ANodeTellsTheHostOfItsOwnBranch) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  for (const bool edge : {false, true}) {
+    TraceBuilder trace("races.bundle");
+    const auto shared = trace.buffer(kManyBytes);
+    const auto own = trace.buffer(kManyBytes);
+    trace.set_kind(format::AllocationKind::kHostPinned);
+    const auto seen = trace.buffer(kManyBytes);
+    trace.add(format::StreamCreate{.id = 1, .flags = 1, .priority = 0});
+    const auto graph = trace.graph({trace.make_launch("fill", 2, 64, {shared, 3}),
+                                    trace.make_launch("fill", 2, 64, {seen, 3})},
+                                   edge);
+    trace.add(format::GraphLaunch{.graph = graph, .stream = 0});
+    format::Launch then = trace.make_launch("add_to", 2, 64, {own, shared});
+    then.stream = 1;
+    trace.add(then);
+    CheckOptions options;
+    options.selection.tools = with_races();
+    const Result<Report> report = trace.try_check(options);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(count_of(*report, FindingClass::kR6), edge ? 0U : 1U) << render_text(*report, "t");
+  }
+}
+
 TEST(RaceTruth, SameValuesAreNotes) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   for (const bool in_lds : {false, true}) {

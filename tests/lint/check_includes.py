@@ -9,13 +9,14 @@ ALLOWED = {
     "base": set(),
     "format": {"base"},
     "codeobj": {"base"},
+    "order": {"base", "format"},
     "emulator": {"base", "codeobj"},
-    "lanecheck": {"base", "codeobj", "emulator", "format"},
+    "lanecheck": {"base", "codeobj", "emulator", "format", "order"},
     "hsa": {"base", "codeobj", "emulator"},
     "recorder": {"base", "codeobj", "format"},
-    "replayer": {"base", "format", "include"},
-    "tools": {"base", "codeobj", "emulator", "format", "include", "lanecheck", "recorder", "replayer",
-              "hsa"},
+    "replayer": {"base", "format", "include", "order"},
+    "tools": {"base", "codeobj", "emulator", "format", "include", "lanecheck", "order", "recorder",
+              "replayer", "hsa"},
     "samples": {"include"},
 }
 # The same between the folders of one folder.

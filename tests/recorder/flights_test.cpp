@@ -74,6 +74,20 @@ TEST(Flights, WorkOfTheNullStreamPassesOnWhatItWaitsFor) {
   EXPECT_EQ(landed[0].allocation, 7u);
 }
 
+TEST(Flights, RecordsAndWaitsOfTheNullStreamAreWorkOfIt) {
+  for (const bool waits : {false, true}) {
+    Flights flights;
+    for (const format::StreamId stream : {1, 2}) flights.follow(format::StreamCreate{stream, 0, 0});
+    flights.issue(1, {7, 0, 64, false});
+    if (waits) {
+      flights.follow(format::StreamWait{0, 5, 0});
+    } else {
+      flights.follow(format::EventRecord{5, 0});
+    }
+    EXPECT_EQ(flights.follow(Synchronize{SynchronizeKind::kStream, 2}).size(), 1u) << waits;
+  }
+}
+
 TEST(Flights, LandLateByAHostFunctionAndAtOnceByACopyThatBlocks) {
   Flights flights;
   flights.issue(1, {7, 0, 64, false});

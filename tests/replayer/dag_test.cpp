@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "base/reachability.h"
 #include "test_trace.h"
 
 namespace gfxgraph::replayer::testing {
