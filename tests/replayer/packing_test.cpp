@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/reachability.h"
 #include "gfxgraph/gfxgraph.h"
 #include "replay_fixture.h"
 #include "replayer/c_api_internal.h"
