@@ -186,9 +186,9 @@ TEST(RaceTruth, ANodeTellsTheHostOfItsOwnBranch) {
     trace.set_kind(format::AllocationKind::kHostPinned);
     const auto seen = trace.buffer(kManyBytes);
     trace.add(format::StreamCreate{.id = 1, .flags = 1, .priority = 0});
-    const auto graph = trace.graph({trace.make_launch("fill", 2, 64, {shared, 3}),
-                                    trace.make_launch("fill", 2, 64, {seen, 3})},
-                                   edge);
+    format::Launch tells = trace.make_launch("fill", 2, 64, {seen, 3});
+    tells.relocations.push_back({.offset_bytes = 0, .allocation = seen.id});
+    const auto graph = trace.graph({trace.make_launch("fill", 2, 64, {shared, 3}), tells}, edge);
     trace.add(format::GraphLaunch{.graph = graph, .stream = 0});
     format::Launch then = trace.make_launch("add_to", 2, 64, {own, shared});
     then.stream = 1;
