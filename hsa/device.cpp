@@ -33,6 +33,12 @@ struct RetiredCode {
   std::byte* memory = nullptr;
 };
 
+struct DeviceCode {
+  uint64_t load_address = 0;
+  std::shared_ptr<const codeobj::CodeObject> object;
+  uint32_t device = 0;
+};
+
 struct DeviceState {
   emulator::MemoryMap map;
   struct EngineOfDevice {
@@ -48,9 +54,8 @@ struct DeviceState {
   std::vector<RetiredCode> retired;
   // Code of HIP's own kernels (fills, copies), which the program did not launch: [begin, end).
   std::vector<std::pair<uint64_t, uint64_t>> runtime_code;
-  // All loaded code, by address.
-  std::vector<std::pair<uint64_t, std::shared_ptr<const codeobj::CodeObject>>> code;
-  uint64_t launches = 0;  // of other kernels
+  std::vector<DeviceCode> code;  // all that is loaded
+  uint64_t launches = 0;         // of other kernels
 
   std::atomic<uint64_t> skipped{0};
   std::mutex fault_mutex;
@@ -110,10 +115,11 @@ emulator::Engine& engine(uint32_t device) {
 }
 
 void forget(const RetiredCode& code) {
-  const auto is_it = [&](const auto& loaded) { return loaded.first == code.load_address; };
   if (!device_state().null_device) engine(code.device).remove_code(code.load_address);
-  std::erase_if(device_state().runtime_code, is_it);
-  std::erase_if(device_state().code, is_it);
+  std::erase_if(device_state().runtime_code,
+                [&](const auto& range) { return range.first == code.load_address; });
+  std::erase_if(device_state().code,
+                [&](const DeviceCode& loaded) { return loaded.load_address == code.load_address; });
   release_agent_memory(code.memory);
 }
 
@@ -173,13 +179,13 @@ __attribute__((destructor)) void at_exit() {
   _exit(1);
 }
 
-// The code object that holds a device address, and the address in it; null: none.
-std::pair<std::shared_ptr<const codeobj::CodeObject>, uint64_t> code_at(uint64_t place) {
+// The code that holds a device address; its object is null if there is none.
+DeviceCode code_at(uint64_t place) {
   DeviceState& s = device_state();
   const std::lock_guard lock(s.code_mutex);
-  for (const auto& [load_address, loaded] : s.code)
-    if (place - load_address < loaded->load_size_bytes()) return {loaded, place - load_address};
-  return {nullptr, 0};
+  for (const DeviceCode& code : s.code)
+    if (place - code.load_address < code.object->load_size_bytes()) return code;
+  return {};
 }
 
 // HIP 5.2.3 treats a small hipMemset at an odd address as one of nearly 2^64 bytes. Its first
@@ -201,17 +207,37 @@ void end_hopeless_fill(const emulator::Dispatch& dispatch) {
 // Whether the instruction belongs to the assert function of HIP's device library, which prints and
 // traps.
 bool in_assert(uint64_t pc) {
-  const auto [code, address] = code_at(pc);
-  return code != nullptr && codeobj::function_at(*code, address) == "__assert_fail";
+  const DeviceCode code = code_at(pc);
+  return code.object != nullptr &&
+         codeobj::function_at(*code.object, pc - code.load_address) == "__assert_fail";
+}
+
+// Null: none.
+const codeobj::Kernel* kernel_at(const DeviceCode& code, uint64_t descriptor) {
+  if (code.object == nullptr) return nullptr;
+  for (const codeobj::Kernel& kernel : code.object->kernels())
+    if (kernel.descriptor_address == descriptor - code.load_address) return &kernel;
+  return nullptr;
 }
 
 Result<void> guard(const emulator::Dispatch& dispatch) {
-  const auto [code, address] = code_at(dispatch.kernel_object);
-  if (code == nullptr) return {};
-  for (const codeobj::Kernel& kernel : code->kernels())
-    if (kernel.descriptor_address == address)
-      return guard_host_calls(kernel, dispatch.kernarg_address);
-  return {};
+  const DeviceCode code = code_at(dispatch.kernel_object);
+  const codeobj::Kernel* const kernel = kernel_at(code, dispatch.kernel_object);
+  return kernel == nullptr ? Result<void>() : guard_host_calls(*kernel, dispatch.kernarg_address);
+}
+
+// Code is loaded for one agent (hsa_executable_load_agent_code_object). HIP 7.2.4 gives a queue the
+// kernels of other devices' graph nodes.
+std::string explain(const emulator::Fault& fault, const emulator::Dispatch& dispatch,
+                    uint32_t device) {
+  if (fault.kind == emulator::FaultKind::kBadDispatch) {
+    const DeviceCode code = code_at(dispatch.kernel_object);
+    const codeobj::Kernel* const kernel = kernel_at(code, dispatch.kernel_object);
+    if (kernel != nullptr && code.device != device)
+      return fmt::format("bad dispatch: kernel {} is loaded on device {} only", kernel->name,
+                         code.device);
+  }
+  return fault.to_string();
 }
 
 gfxgraph_agent_fault kind_of(const emulator::Fault& fault) {
@@ -257,8 +283,8 @@ bool Device::run(const emulator::Dispatch& dispatch, uint32_t device) {
   if (result) return true;
   const emulator::Fault& fault = result.error();
   if (fault.kind == emulator::FaultKind::kStopped) return false;
-  record_fault(fmt::format("{}: {}", running.name(), fault.to_string()), kind_of(fault),
-               fault.address, device);
+  record_fault(fmt::format("{}: {}", running.name(), explain(fault, dispatch, device)),
+               kind_of(fault), fault.address, device);
   return false;
 }
 
@@ -274,7 +300,7 @@ Result<void> Device::add_code(uint32_t device, uint64_t load_address,
   const uint64_t end = load_address + code->load_size_bytes();
   GFXGRAPH_TRY(engine(device).add_code(load_address, code));
   const std::lock_guard lock(s.code_mutex);
-  s.code.emplace_back(load_address, std::move(code));
+  s.code.push_back({load_address, std::move(code), device});
   if (of_runtime) s.runtime_code.emplace_back(load_address, end);
   return {};
 }

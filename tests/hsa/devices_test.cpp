@@ -201,6 +201,41 @@ TEST_F(DevicesTest, CodeAndVariablesBelongToTheAgentTheyAreLoadedFor) {
   EXPECT_EQ(addresses.size(), 3u);
 }
 
+// As HIP 7.2.4 does for a graph node of another device. The fault ends the process's device.
+TEST_F(DevicesTest, AKernelOfAnotherDeviceIsNamedWithIt) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const std::vector<std::byte> elf = device_elf("loader_kernels.co");
+        hsa_code_object_reader_t reader{};
+        hsa_executable_t executable{};
+        hsa_executable_symbol_t symbol{};
+        bool good =
+            hsa_code_object_reader_create_from_memory(elf.data(), elf.size(), &reader) ==
+                HSA_STATUS_SUCCESS &&
+            hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                      nullptr, &executable) == HSA_STATUS_SUCCESS &&
+            hsa_executable_load_agent_code_object(executable, gpus_[1], reader, nullptr, nullptr) ==
+                HSA_STATUS_SUCCESS &&
+            hsa_executable_freeze(executable, nullptr) == HSA_STATUS_SUCCESS &&
+            hsa_executable_get_symbol_by_name(executable, "empty_kernel.kd", &gpus_[1], &symbol) ==
+                HSA_STATUS_SUCCESS;
+        hsa_kernel_dispatch_packet_t packet{};
+        hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                       &packet.kernel_object);
+        packet.header = 0x0b02;
+        packet.setup = 1;
+        packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = 1;
+        packet.workgroup_size_x = packet.workgroup_size_y = packet.workgroup_size_z = 1;
+        packet.completion_signal = signal(1);
+        submit(queue(), packet);
+        good = good && wait_until_zero(packet.completion_signal);
+        std::exit(good ? 0 : 7);  // 0 becomes 1
+      },
+      testing::ExitedWithCode(1),
+      "launch 1 on device 0: bad dispatch: kernel empty_kernel is loaded on device 1 only");
+}
+
 TEST_F(DevicesTest, MappedMemoryCountsForItsDeviceAndIsAllowedForEachAlone) {
   const uint64_t before = free_bytes(gpus_[1]);
   uint64_t memory = 0;

@@ -1,6 +1,7 @@
 // Ground truth of racecheck: hazards in LDS and global memory, and their right twins.
 #include <gmock/gmock.h>
 
+#include "lanecheck/race_shadow.h"
 #include "tests/lanecheck/truth.h"
 
 namespace gfxgraph::lanecheck {
@@ -88,6 +89,21 @@ TEST(RaceTruth, Global) {
     faults.push_back(global(FindingClass::kR3, "with_lock", groups));
   }
   check_all(faults, with_races());
+}
+
+// A row of several lines is followed over the end of a page of the shadow, which is where the two
+// groups meet.
+TEST(RaceTruth, RowsOverTheEndOfAPage) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  constexpr uint64_t kShadowPage = RaceShadow::kPageBytes;
+  check_all({{FindingClass::kR4, "half_rows", "half_rows",
+              [](TraceBuilder& t, const std::string& launched) {
+                const auto data = t.buffer(kManyBytes);
+                const uint64_t page = (data.address + kShadowPage) / kShadowPage * kShadowPage;
+                t.launch(launched, 2, 32, {page - RaceShadow::kLineBytes});
+              },
+              "races.bundle", ""}},
+            with_races());
 }
 
 // A load of one value for all lanes is named with the dword of it that others write.

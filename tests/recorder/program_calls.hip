@@ -2,6 +2,7 @@
 // per-thread entry points, copies, allocations, variables. program_calls MODE MODULE; prints "ok".
 #include <hip/hip_ext.h>
 
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>

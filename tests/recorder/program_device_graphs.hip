@@ -226,8 +226,9 @@ static void two_graphs() {
   }
 }
 
-// One graph with a kernel for each device. HIP 5.7 and 6.4 run both on the device of the stream;
-// HIP 7.2 runs each on the device that was current when its node was made.
+// One graph with a kernel for each device. HIP 5.7 and 6.4 run both on the device of the stream.
+// HIP 7.2 does, too, but with the code of the device that was current when the node was made: the
+// agent reports a fault.
 static void both() {
   set_variables();
   Word* data[2] = {words_on(0, 0), words_on(1, 0)};
@@ -249,12 +250,11 @@ static void both() {
   hipStream_t stream = stream_on(0);
   for (int i = 0; i < 2; ++i) CHECK(hipGraphLaunch(executable, stream));
   CHECK(hipStreamSynchronize(stream));
-  const Word second = HIP_VERSION >= 70000000 ? 200 : 100;
-  expect_line(data[1], 1, 2 * second, "a node of the second device in a graph of both");
+  expect_line(data[1], 1, 200, "a node of the second device in a graph of both");
   Word values[kCount];
   CHECK(hipMemcpy(values, data[0], kBytes, hipMemcpyDeviceToHost));
   for (int i = 0; i < kCount; ++i)
-    expect(values[i] == (i < 32 ? i + 200 : i - 32 + 2 * second), "a graph of both devices");
+    expect(values[i] == Word(i < 32 ? i + 200 : i - 32 + 200), "a graph of both devices");
   CHECK(hipGraphExecDestroy(executable));
   CHECK(hipGraphDestroy(graph));
 }

@@ -154,6 +154,9 @@ KERNEL shift_in_place_safe(int* data, int count) {
 
 KERNEL two_groups_write(int* data) { data[ITEM] = static_cast<int>(blockIdx.x); }
 KERNEL two_groups_write_safe(int* data) { data[INDEX] = static_cast<int>(blockIdx.x); }
+// Groups of 32; each writes the second half of the row of the group before.
+KERNEL half_rows(int* data) { data[ITEM + 16 * blockIdx.x] = static_cast<int>(blockIdx.x); }
+KERNEL half_rows_safe(int* data) { data[ITEM + 32 * blockIdx.x] = static_cast<int>(blockIdx.x); }
 
 // Sums without an atomic.
 KERNEL lost_update(int* data, int* sum) {
