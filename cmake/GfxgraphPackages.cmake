@@ -1,4 +1,4 @@
-# Debian packages, by cpack -G DEB: gfxgraph (tools), libgfxgraph0, libgfxgraph-dev, python3-gfxgraph,
+# Debian packages, by cpack -G DEB: gfxgraph (tools), libgfxgraph0.2, libgfxgraph-dev, python3-gfxgraph,
 # gfxgraph-doc.
 set(GFXGRAPH_MAINTAINER "gfxgraph maintainers <maintainers@gfxgraph.invalid>" CACHE STRING "Maintainer field of Debian packages")
 
@@ -26,26 +26,26 @@ set(CPACK_COMPONENT_PROGRAMS_DESCRIPTION "record, replay and check the kernel la
 gfxgraph records the launch stream of an unmodified HIP program into a trace,
 replays it without the program, and executes every recorded kernel in an
 emulator of gfx1030 GPUs to find memory, lane and barrier errors.")
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libgfxgraph0)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libgfxgraph0.2)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS libamdhip64-5)
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "replay recorded AMD GPU kernel launches (shared library)
 libgfxgraph replays traces of gfxgraph inside of a product: eagerly, as a
 batch of launches or as a hipGraph, on buffers of the caller.")
 # What CPack would generate calls ldconfig in scripts, which Debian replaced by a trigger.
-file(WRITE ${PROJECT_BINARY_DIR}/control/shlibs "libgfxgraph 0 libgfxgraph0 (>= ${PROJECT_VERSION})\n")
+file(WRITE ${PROJECT_BINARY_DIR}/control/shlibs "libgfxgraph 0.2 libgfxgraph0.2 (>= ${PROJECT_VERSION})\n")
 file(WRITE ${PROJECT_BINARY_DIR}/control/triggers "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/control/shlibs ${PROJECT_BINARY_DIR}/control/triggers)
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libgfxgraph-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libgfxgraph0 (= ${PROJECT_VERSION}), libzstd-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libgfxgraph0.2 (= ${PROJECT_VERSION}), libzstd-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "replay recorded AMD GPU kernel launches (development files)
 C and C++ headers of libgfxgraph, a static library, a CMake package and a
 pkg-config file.")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-gfxgraph)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
-set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3, libgfxgraph0 (>= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3, libgfxgraph0.2 (>= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "replay recorded AMD GPU kernel launches (Python module)
 A module that calls libgfxgraph through ctypes.")
 set(CPACK_DEBIAN_DOC_PACKAGE_NAME gfxgraph-doc)

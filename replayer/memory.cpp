@@ -133,18 +133,18 @@ Result<void> check_binding(const Program& program, const Binding& binding) {
   }
   if (begin.array || begin.object) {
     return fail(Status::kInvalidArgument,
-                fmt::format("cannot bind allocation {}: it is {}", begin.id,
+                fmt::format("cannot bind {}: it is {}", text_of(info),
                             begin.array ? "an array" : "a texture or surface"));
   }
   if (binding.pointer == nullptr || binding.size_bytes < info.extent_bytes) {
     return fail(Status::kInvalidArgument,
-                fmt::format("cannot bind allocation {}: it needs {} bytes, not {}", begin.id,
+                fmt::format("cannot bind {}: it needs {} bytes, not {}", text_of(info),
                             info.extent_bytes, binding.size_bytes));
   }
   if (!range_fits(reinterpret_cast<uint64_t>(binding.pointer), binding.size_bytes, UINT64_MAX)) {
     return fail(Status::kInvalidArgument,
-                fmt::format("cannot bind allocation {}: {} bytes at {} exceed the address space",
-                            begin.id, binding.size_bytes, fmt::ptr(binding.pointer)));
+                fmt::format("cannot bind {}: {} bytes at {} exceed the address space",
+                            text_of(info), binding.size_bytes, fmt::ptr(binding.pointer)));
   }
   return {};
 }
@@ -163,14 +163,14 @@ Result<Memory::Buffer> Memory::bind(const Program& program, const Binding& bindi
     GFXGRAPH_TRY(find_device_address(buffer, begin));
     return buffer;
   }
-  GFXGRAPH_TRY(check_device(binding));
+  GFXGRAPH_TRY(check_device(program, binding));
   buffer.device = pointer;
   if (begin.kind == AllocationKind::kManaged) buffer.host = pointer;
   return buffer;
 }
 
 // Rejects memory of another device. Memory that HIP does not know is accepted.
-Result<void> Memory::check_device(const Binding& binding) const {
+Result<void> Memory::check_device(const Program& program, const Binding& binding) const {
   const HipTable& hip = library_->table();
   if (hip.hipPointerGetAttribute == nullptr) return {};
   int theirs = 0, ours = 0;
@@ -183,9 +183,8 @@ Result<void> Memory::check_device(const Binding& binding) const {
   if (theirs == ours) return {};
   return fail(
       Status::kInvalidArgument,
-      fmt::format("cannot bind allocation {}: the memory is on device {}, and the session on "
-                  "device {}",
-                  binding.allocation, theirs, ours));
+      fmt::format("cannot bind {}: the memory is on device {}, and the session on device {}",
+                  text_of(program.allocations()[binding.allocation - 1]), theirs, ours));
 }
 
 Result<void> Memory::find_device_address(Buffer& buffer, const AllocationBegin& begin) const {
@@ -214,8 +213,9 @@ Result<void> Memory::place_group(const Program& program, const RigidGroup& group
   const auto refuse = [&](format::AllocationId id, const std::string& why) {
     return fail(Status::kUnsupported,
                 fmt::format("{} passes a pointer outside every buffer: the {} buffers around it "
-                            "must keep their distances, but allocation {} {}",
-                            group.reason, group.members.size(), id, why));
+                            "must keep their distances, but {} {}",
+                            group.reason, group.members.size(),
+                            text_of(program.allocations()[id - 1]), why));
   };
   for (const format::AllocationId id : group.members) {
     const AllocationInfo& info = program.allocations()[id - 1];
@@ -227,8 +227,8 @@ Result<void> Memory::place_group(const Program& program, const RigidGroup& group
       return refuse(id, fmt::format("cannot be moved ({})", kind_name(kind)));
     if (previous != nullptr &&
         info.begin->recorded_address - previous->begin->recorded_address < previous->extent_bytes) {
-      return refuse(id, fmt::format("was at addresses that allocation {} had at another time",
-                                    previous->begin->id));
+      return refuse(
+          id, fmt::format("was at addresses that {} had at another time", text_of(*previous)));
     }
     previous = &info;
   }

@@ -166,7 +166,7 @@ class Memory {
                         int kind) const;
   Result<Buffer> bind(const Program& program, const Binding& binding) const;
   Result<void> check_apart_from_all(const Program& program, const Binding& binding) const;
-  Result<void> check_device(const Binding& binding) const;
+  Result<void> check_device(const Program& program, const Binding& binding) const;
   Result<void> find_device_address(Buffer& buffer, const format::AllocationBegin& begin) const;
   // memory_restore.cpp
   Result<void> restore_words(const format::AllocationBegin& begin, const std::string& where);

@@ -63,14 +63,11 @@ Result<void> check_apart(const Program& program, const Binding& binding, format:
       overlap(mine.begin->recorded_address, theirs.begin->recorded_address)) {
     return {};
   }
-  const auto named = [](const AllocationInfo& info) {
-    return info.name.empty() ? std::string() : fmt::format(" ({})", info.name);
-  };
   return fail(Status::kInvalidArgument,
-              fmt::format("cannot bind allocation {}{}: allocation {}{} uses a part of this "
-                          "memory, and the recorded program kept them apart; give each its own "
-                          "memory, or bind the other one elsewhere first",
-                          binding.allocation, named(mine), other, named(theirs)));
+              fmt::format("cannot bind {}: {} uses a part of this memory, and the recorded program "
+                          "kept them apart; give each its own memory, or bind the other one "
+                          "elsewhere first",
+                          text_of(mine), text_of(theirs)));
 }
 
 Result<void> Memory::check_apart_from_all(const Program& program, const Binding& binding) const {
@@ -155,21 +152,21 @@ class MovedWords {
 Result<Move> Memory::bind_anew(const Program& program, const Binding& binding) {
   GFXGRAPH_TRY(check_binding(program, binding));
   const format::AllocationId id = binding.allocation;
+  const AllocationInfo& mine = program.allocations()[id - 1];
   const Buffer before = buffers_[id - 1];
   if (before.in_group) {
     return fail(
         Status::kUnsupported,
-        fmt::format("cannot bind allocation {}: a kernel is passed a pointer beside it, and "
-                    "buffers around such a pointer must keep their distances",
-                    id));
+        fmt::format("cannot bind {}: a kernel is passed a pointer beside it, and buffers around "
+                    "such a pointer must keep their distances",
+                    text_of(mine)));
   }
   for (const AllocationInfo& info : program.allocations()) {
     if (info.begin == nullptr || !info.begin->object || info.begin->object->allocation != id)
       continue;
-    return fail(
-        Status::kUnsupported,
-        fmt::format("cannot bind allocation {}: {} {} uses it; bind it when the session is created",
-                    id, allocation_kind_name(info.begin->kind), info.begin->id));
+    return fail(Status::kUnsupported,
+                fmt::format("cannot bind {}: {} {} uses it; bind it when the session is created",
+                            text_of(mine), allocation_kind_name(info.begin->kind), info.begin->id));
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const Buffer bound, bind(program, binding));
   const auto number = [](const uint8_t* pointer) { return reinterpret_cast<uint64_t>(pointer); };

@@ -25,6 +25,12 @@ uint64_t box_bytes(uint64_t width, uint64_t height, uint64_t depth, uint64_t pit
 
 }  // namespace
 
+std::string text_of(const AllocationInfo& allocation) {
+  return allocation.name.empty()
+             ? fmt::format("allocation {}", allocation.begin->id)
+             : fmt::format("allocation {} ({})", allocation.begin->id, allocation.name);
+}
+
 bool host_visible(const format::AllocationBegin& begin) {
   switch (begin.kind) {
     case format::AllocationKind::kHostPinned:

@@ -108,6 +108,9 @@ struct AllocationInfo {
   uint64_t extent_bytes = 0;
 };
 
+// For messages: "allocation 3 (kv cache)", without a name "allocation 3".
+std::string text_of(const AllocationInfo& allocation);
+
 // Whether the host writes and reads it through a pointer.
 bool host_visible(const format::AllocationBegin& begin);
 

@@ -18,6 +18,7 @@ const char* name_of(Verdict verdict) {
     case Verdict::kFaster: return "faster";
     case Verdict::kSlower: return "slower";
     case Verdict::kWithinSpread: return "within the spread";
+    case Verdict::kOtherWork: return "not comparable";
   }
   return "";
 }
@@ -100,6 +101,7 @@ Result<BenchDiff> diff_benches(const Json& first, const Json& second) {
       BenchChange change{mode, kind, a->median, b->median};
       if (b->p90 < a->p10) change.verdict = Verdict::kFaster;
       if (b->p10 > a->p90) change.verdict = Verdict::kSlower;
+      if (!diff.work.empty()) change.verdict = Verdict::kOtherWork;
       diff.times.push_back(change);
     }
   }

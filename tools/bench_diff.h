@@ -13,8 +13,9 @@ namespace gfxgraph::tools {
 struct BenchChange {
   std::string mode, kind;
   double first_median = 0, second_median = 0;
-  // Beyond the spread: nine of ten of one lie below nine of ten of the other.
-  enum class Verdict { kWithinSpread, kFaster, kSlower } verdict = Verdict::kWithinSpread;
+  // Faster and slower: beyond the spread, nine of ten of one lie below nine of ten of the other.
+  enum class Verdict { kWithinSpread, kFaster, kSlower, kOtherWork };
+  Verdict verdict = Verdict::kWithinSpread;
 };
 
 struct BenchDiff {

@@ -11,7 +11,7 @@
         step.wait()
         history = session.read("history")
 
-Over the installed libgfxgraph.so.0 by ctypes: nothing is built, no package is needed. The library is the file named by
+Over the installed libgfxgraph.so.0.2 by ctypes: nothing is built, no package is needed. The library is the file named by
 the environment's GFXGRAPH_LIBRARY; without it, that of the installation that this module is part of
 (PREFIX/lib/python3/dist-packages), else the loader's. gfxgraph/gfxgraph.h is the reference for what a call does, waits for and
 refuses; a failed one raises gfxgraph.Error. Streams are hipStream_t addresses as integers, as HIP bindings and
@@ -139,7 +139,7 @@ _DEFAULTS = {"trace_options_default": _TraceOptions, "session_options_default": 
 
 
 def _find() -> str:
-    name = "libgfxgraph.so.0"
+    name = "libgfxgraph.so.0.2"
     if os.environ.get("GFXGRAPH_LIBRARY"):
         return os.environ["GFXGRAPH_LIBRARY"]
     prefix = os.path.abspath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", ".."))
@@ -157,7 +157,7 @@ def _open() -> ctypes.CDLL:
         return ctypes.CDLL(path)
     except OSError as error:
         raise ImportError(f"gfxgraph: {path} cannot be loaded ({error}); set GFXGRAPH_LIBRARY to the path of "
-                          "libgfxgraph.so.0") from error
+                          "libgfxgraph.so.0.2") from error
 
 
 def _load() -> ctypes.CDLL:

@@ -12,7 +12,7 @@ SOURCE = os.path.join(os.path.dirname(__file__), "..", "..")
 
 
 def load(build):
-    os.environ["GFXGRAPH_LIBRARY"] = str(build.root / "lib" / "libgfxgraph.so.0")
+    os.environ["GFXGRAPH_LIBRARY"] = str(build.root / "lib" / "libgfxgraph.so.0.2")
     sys.path.insert(0, os.path.join(SOURCE, "replayer", "python"))
     return importlib.import_module("gfxgraph")
 

@@ -137,7 +137,7 @@ def iterate_at_once(trace):
 
 def call_itself(build, trace, what):
     run(build.tool("gfxgraph", "run", "--device", "emulated", "--", sys.executable, __file__, what, trace),
-        env={"GFXGRAPH_LIBRARY": str(build.root / "lib" / "libgfxgraph.so.0"),
+        env={"GFXGRAPH_LIBRARY": str(build.root / "lib" / "libgfxgraph.so.0.2"),
              "PYTHONPATH": os.path.join(SOURCE, "replayer", "python")})
 
 

@@ -161,6 +161,18 @@ TEST_F(RawCode, ASwapWithWhatCannotBeWritten) {
   }
 }
 
+// The number is that of M0 plus the offset; an engine has 64 of them.
+TEST_F(RawCode, AGwsResourceThatDoesNotExist) {
+  constexpr uint32_t kMovM0 = 0xbe800300 | 124 << 16 | 255;
+  constexpr uint32_t kGwsInit = 0xd8000000 | 25 << 18 | 1 << 17;  // ds_gws_init, gds
+  code(256, {kMovM0, 1 << 16, kGwsInit | 62, 0, kEnd});
+  EXPECT_TRUE(device_.engine().run(dispatch_)) << "resource 63";
+  code(512, {kMovM0, 1 << 16, kGwsInit | 63, 0, kEnd});
+  const Fault f = fault();
+  EXPECT_EQ(f.kind, FaultKind::kUnsupported);
+  EXPECT_THAT(f.to_string(), HasSubstr("a GWS resource number above 63"));
+}
+
 TEST_F(RawCode, AnInstructionIsCutOff) {
   code(kBytes - 4, {kFirstOfTwo});
   expect_illegal(kBytes - 4, "the instruction reaches past the end of its code");

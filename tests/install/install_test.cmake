@@ -88,7 +88,7 @@ if(NOT SANITIZE)
   run(${bare} ${module} ${PYTHON} -c "import gfxgraph; assert gfxgraph._library._name.startswith('${moved}/')")
   file(COPY ${moved}/lib/python3/dist-packages/gfxgraph.py DESTINATION ${WORK_DIR}/alone)
   set(module PYTHONPATH=${WORK_DIR}/alone)
-  run(${bare} ${module} GFXGRAPH_LIBRARY=${moved}/${LIBDIR}/libgfxgraph.so.0 ${PYTHON} -c "import gfxgraph")
+  run(${bare} ${module} GFXGRAPH_LIBRARY=${moved}/${LIBDIR}/libgfxgraph.so.0.2 ${PYTHON} -c "import gfxgraph")
   execute_process(COMMAND ${bare} ${module} GFXGRAPH_LIBRARY=/nowhere.so ${PYTHON} -c "import gfxgraph"
     RESULT_VARIABLE result ERROR_VARIABLE text)
   if(result EQUAL 0 OR NOT text MATCHES "/nowhere.so cannot be loaded .*set GFXGRAPH_LIBRARY to the path")

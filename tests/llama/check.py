@@ -92,7 +92,7 @@ def go_on(llama, steps, way, end, hold=()):
                                "steps": [step.job() for step in steps], "end": end, "hold": hold}),
                    encoding="utf-8")
     done = llama.gfxgraph("gfxgraph", "run", "--device", "emulated", "--", "/usr/bin/env",
-                          f"GFXGRAPH_LIBRARY={llama.build}/lib/libgfxgraph.so.0", "PYTHONPATH=replayer/python",
+                          f"GFXGRAPH_LIBRARY={llama.build}/lib/libgfxgraph.so.0.2", "PYTHONPATH=replayer/python",
                           "PYTHONDONTWRITEBYTECODE=1", "/usr/bin/python3", "tests/llama/continue_step.py", job)
     said = json.loads(done.stdout)
     return said["tokens"], said

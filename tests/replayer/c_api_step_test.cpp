@@ -297,6 +297,9 @@ TEST_P(CApiStep, ABufferIsBoundTwiceAndMemoryOnce) {
     EXPECT_THAT(gfxgraph_last_error(), HasSubstr(std::string("(") + other + ") uses a part of"));
     EXPECT_THAT(gfxgraph_last_error(), HasSubstr("bind the other one elsewhere first"));
   };
+  EXPECT_EQ(gfxgraph_session_bind(session.get(), state, first.data(), 15, 0),
+            GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_THAT(gfxgraph_last_error(), HasSubstr(" (state): it needs 16 bytes, not 15"));
   session.bind(state, first.data(), 16);
   session.bind(state, second.data(), 16);
   expect_refused(recorded.input, second.data(), 16, "input", "state");
