@@ -5,38 +5,9 @@
 
 namespace gfxgraph::order {
 
-void StreamOrder::add(format::StreamId stream, const Stream& facts) { streams_[stream] = facts; }
-
-const StreamOrder::Stream& StreamOrder::facts(format::StreamId stream) const {
-  static constexpr Stream kUnknown;
-  const auto found = streams_.find(stream);
-  return found == streams_.end() ? kUnknown : found->second;
-}
-
 void StreamOrder::unite(Set& set, const Set& other) const {
   set.insert(set.end(), other.begin(), other.end());
   reach_.minimise(set);
-}
-
-Set StreamOrder::front(format::StreamId stream) const {
-  Set set = host_;
-  const auto add_tail = [&](format::StreamId one) {
-    if (const auto found = tails_.find(one); found != tails_.end())
-      set.insert(set.end(), found->second.begin(), found->second.end());
-  };
-  add_tail(stream);
-  const Stream& own = facts(stream);
-  if (stream == own.null_stream) {
-    for (const auto& [other, tail] : tails_) {
-      const Stream& one = facts(other);
-      if (other != stream && one.blocking && one.null_stream == stream)
-        set.insert(set.end(), tail.begin(), tail.end());
-    }
-  } else if (own.blocking) {
-    add_tail(own.null_stream);
-  }
-  reach_.minimise(set);
-  return set;
 }
 
 StreamOrder::Issued StreamOrder::issue_after(Set follows) {
@@ -47,7 +18,7 @@ StreamOrder::Issued StreamOrder::issue_after(Set follows) {
 
 StreamOrder::Issued StreamOrder::issue(format::StreamId stream) {
   Issued issued = issue_after(front(stream));
-  tails_[stream] = {issued.number};
+  streams_.issued(stream, {issued.number});
   return issued;
 }
 
@@ -88,55 +59,34 @@ void StreamOrder::end_graph() {
     if (!graph_.followed[node]) leaves.insert(leaves.end(), after.begin(), after.end());
   }
   reach_.minimise(leaves);
-  tails_[graph_.stream] = std::move(leaves);
-}
-
-void StreamOrder::record(format::EventId event, format::StreamId stream) {
-  Set captured = front(stream);
-  // On a null stream a record, a wait and a host function join the blocking streams, as other work.
-  if (is_null(stream)) tails_[stream] = captured;
-  captured_[event] = std::move(captured);
-}
-
-void StreamOrder::wait(format::StreamId stream, format::EventId event) {
-  if (is_null(stream)) tails_[stream] = front(stream);
-  if (const auto found = captured_.find(event); found != captured_.end())
-    unite(tails_[stream], found->second);
+  streams_.issued(graph_.stream, std::move(leaves));
 }
 
 void StreamOrder::host_function(format::StreamId stream, format::HostFunctionId id) {
-  const bool joins = is_null(stream);
-  if (!joins && id == 0) return;
-  Set done = front(stream);
-  if (joins) tails_[stream] = done;
-  if (id != 0) ran_[id] = std::move(done);
+  const Set& done = streams_.passed(stream);
+  if (id != 0) ran_[id] = done;
 }
 
 void StreamOrder::synchronize(format::SynchronizeKind kind, uint32_t object) {
-  const auto learn = [&](const auto& sets) {
-    if (const auto found = sets.find(object); found != sets.end()) unite(host_, found->second);
-  };
   switch (kind) {
     case format::SynchronizeKind::kDevice: return wait_device(object);
     case format::SynchronizeKind::kStream: host_ = front(object); return;
-    case format::SynchronizeKind::kStreamItself: return learn(tails_);
-    case format::SynchronizeKind::kEvent: return learn(captured_);
-    case format::SynchronizeKind::kHostFunction: return learn(ran_);
+    case format::SynchronizeKind::kStreamItself: return unite(host_, streams_.tail(object));
+    case format::SynchronizeKind::kEvent: return unite(host_, streams_.captured(object));
+    case format::SynchronizeKind::kHostFunction:
+      if (const auto found = ran_.find(object); found != ran_.end()) unite(host_, found->second);
   }
 }
 
 void StreamOrder::wait_device(format::DeviceNumber device) {
-  for (auto& [stream, tail] : tails_) {
-    if (facts(stream).device != device) continue;
-    host_.insert(host_.end(), tail.begin(), tail.end());
-    tail.clear();
-  }
-  reach_.minimise(host_);
+  unite(host_, streams_.of_device(device));
 }
 
 void StreamOrder::wait_devices() {
-  for (auto& [stream, tail] : tails_) host_.insert(host_.end(), tail.begin(), tail.end());
-  tails_.clear();
+  streams_.each_tail([&](format::StreamId, Set& tail) {
+    host_.insert(host_.end(), tail.begin(), tail.end());
+    tail.clear();
+  });
   reach_.minimise(host_);
 }
 

@@ -1,14 +1,8 @@
-// The order that HIP gives to work: which earlier work each piece of work follows, and what the
-// host knows to have ended. The one place of these rules; who uses them decides what counts as
-// work.
-//
-// From the HIP programming manual ("Streams", "Default stream", "Events"): a stream keeps its
-// order; the null stream of a device waits for every blocking stream of that device, and these wait
-// for it; a record of an event, a wait for one and a host function are work of their stream; a wait
-// makes later work of the stream follow the work that the event had captured when it was last
-// recorded; after the host learned that work has ended (format::Synchronize, a copy that blocks),
-// all that is issued later follows that work. A kernel that reaches memory which the host can poll
-// may have told it anything, and so does a value that is stored there: later work follows it.
+// The order that HIP gives to the work of a trace: which earlier work each piece of work follows,
+// and what the host knows to have ended. The rules of streams and events are those of streams.h;
+// after the host learned that work has ended (format::Synchronize, a copy that blocks), all that is
+// issued later follows that work. A kernel that reaches memory which the host can poll may have
+// told it anything, and so does a value that is stored there: later work follows it.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +12,9 @@
 
 #include "base/reachability.h"
 #include "format/trace.h"
+#include "order/streams.h"
 
 namespace gfxgraph::order {
-
-inline constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
 
 // Numbers of pieces of work, from 0 in the order of issue, ascending, without those that others of
 // the set follow.
@@ -30,16 +23,13 @@ using Set = std::vector<uint32_t>;
 // Not thread-safe; concurrent calls of const methods are.
 class StreamOrder {
  public:
-  // Of a stream that is not added: blocking, of device 0, whose null stream is 0.
-  struct Stream {
-    format::DeviceNumber device = 0;
-    format::StreamId null_stream = 0;  // of the device; its own id: it is one
-    bool blocking = true;              // for others than null streams
-  };
-  void add(format::StreamId stream, const Stream& facts);
+  StreamOrder() = default;
+  StreamOrder(const StreamOrder&) = delete;
+  StreamOrder& operator=(const StreamOrder&) = delete;
+  void add(format::StreamId stream, const Stream& facts) { streams_.add(stream, facts); }
 
   // What work that is issued to the stream now follows.
-  Set front(format::StreamId stream) const;
+  Set front(format::StreamId stream) const { return streams_.front(stream, host_); }
   // The next piece of work, and what it follows, reduced.
   struct Issued {
     uint32_t number = 0;
@@ -57,8 +47,8 @@ class StreamOrder {
   const Set& pass_node(std::span<const uint32_t> follows);
   void end_graph();
 
-  void record(format::EventId event, format::StreamId stream);
-  void wait(format::StreamId stream, format::EventId event);
+  void record(format::EventId event, format::StreamId stream) { streams_.record(event, stream); }
+  void wait(format::StreamId stream, format::EventId event) { streams_.wait(stream, event); }
   // `id`: by which synchronize() names it; 0: by none. Of a node: ran().
   void host_function(format::StreamId stream, format::HostFunctionId id);
   void ran(format::HostFunctionId id, Set done) { ran_[id] = std::move(done); }
@@ -77,18 +67,22 @@ class StreamOrder {
   size_t lanes() const { return reach_.lanes(); }
 
  private:
-  const Stream& facts(format::StreamId stream) const;
-  bool is_null(format::StreamId stream) const { return facts(stream).null_stream == stream; }
+  struct Reduced {
+    using Set = order::Set;
+    const Reachability* reach;
+    void add(Set& set, const Set& other) const {
+      set.insert(set.end(), other.begin(), other.end());
+    }
+    void reduce(Set& set) const { reach->minimise(set); }
+  };
   void unite(Set& set, const Set& other) const;
   Issued issue_after(Set follows);
   Set node_follows(std::span<const uint32_t> follows);
 
-  std::unordered_map<format::StreamId, Stream> streams_;
   Reachability reach_;
+  Streams<Reduced> streams_{Reduced{&reach_}};
   uint32_t issued_ = 0;
   Set host_;                                             // what the host knows to have ended
-  std::unordered_map<format::StreamId, Set> tails_;      // by stream: the last work
-  std::unordered_map<format::EventId, Set> captured_;    // by event: the work that it stands for
   std::unordered_map<format::HostFunctionId, Set> ran_;  // what was done when it ran
 
   struct Graph {

@@ -7,8 +7,6 @@
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
-
 // The stream of work that synchronises with the null stream, if it is such work.
 std::optional<format::StreamId> stream_of_work(const format::Action& action) {
   return std::visit(
@@ -16,8 +14,7 @@ std::optional<format::StreamId> stream_of_work(const format::Action& action) {
         using Kind = std::decay_t<decltype(one)>;
         if constexpr (std::is_same_v<Kind, format::Launch> || std::is_same_v<Kind, format::Copy> ||
                       std::is_same_v<Kind, format::Memset> ||
-                      std::is_same_v<Kind, format::GraphLaunch> ||
-                      std::is_same_v<Kind, format::HostFunction>) {
+                      std::is_same_v<Kind, format::GraphLaunch>) {
           return one.stream;
         } else {
           return std::nullopt;
@@ -64,37 +61,10 @@ bool named_kernel(std::span<const Flight> flights) {
   return std::any_of(flights.begin(), flights.end(), [](const Flight& one) { return one.named; });
 }
 
-Flights::Set Flights::front(format::StreamId stream) const {
-  Set set;
-  const auto take = [&](format::StreamId other) {
-    if (const auto tail = tails_.find(other); tail != tails_.end()) {
-      set.insert(tail->second.begin(), tail->second.end());
-    }
-  };
-  take(stream);
-  const format::StreamId null_stream = devices_.null_stream(stream);
-  if (stream == null_stream) {
-    for (const auto& [other, tail] : tails_) {
-      if (!unblocking_.contains(other) && devices_.null_stream(other) == null_stream)
-        set.insert(tail.begin(), tail.end());
-    }
-  } else if (blocking(stream)) {
-    take(null_stream);
-  }
-  return set;
-}
-
-// Without what another device's streams are known to be behind of: that lands when they are.
-Flights::Set Flights::of_device(format::DeviceNumber device) const {
-  Set all;
-  for (const auto& [stream, tail] : tails_)
-    if (devices_.device(stream) == device) all.insert(tail.begin(), tail.end());
-  return all;
-}
-
-Flights::Set Flights::own(format::StreamId stream) const {
-  const auto tail = tails_.find(stream);
-  return tail == tails_.end() ? Set{} : tail->second;
+void Flights::add(const format::Device& device) {
+  devices_.add(device);
+  streams_.add(device.null_stream, {device.number, device.null_stream, true});
+  several_ = true;
 }
 
 uint32_t Flights::issue(format::StreamId stream, Flight flight) {
@@ -117,7 +87,7 @@ uint32_t Flights::issue(format::StreamId stream, Flight flight) {
     ++kernels_;
   }
   tail.insert(next_);
-  tails_[stream] = std::move(tail);
+  streams_.issued(stream, std::move(tail));
   out_[next_] = flight;
   drop_replaced();
   return next_++;
@@ -126,9 +96,11 @@ uint32_t Flights::issue(format::StreamId stream, Flight flight) {
 // By work that the next work of `issuing` does not precede. A cheap look: there may be no such
 // work.
 bool Flights::may_be_followed(uint32_t number, format::StreamId issuing) const {
-  return captured_.contains(number) || std::ranges::any_of(tails_, [&](const auto& one) {
-           return one.first != issuing && one.second.contains(number);
-         });
+  bool found = captured_.contains(number);
+  streams_.each_tail([&](format::StreamId stream, const Set& tail) {
+    found = found || (stream != issuing && tail.contains(number));
+  });
+  return found;
 }
 
 // Whether work may follow the flight without any of those that replace it.
@@ -137,10 +109,13 @@ bool Flights::follows_only(uint32_t number, const Set& replacing) const {
     return std::ranges::any_of(replacing, [&](uint32_t later) { return set.contains(later); });
   };
   const auto only = [&](const Set& set) { return set.contains(number) && !leads(set); };
-  for (const auto& [stream, tail] : tails_) {
-    if (only(tail) && !(blocking(stream) && leads(own(devices_.null_stream(stream))))) return true;
-  }
-  return std::ranges::any_of(events_, [&](const auto& one) { return only(one.second); });
+  bool found = false;
+  streams_.each_tail([&](format::StreamId stream, const Set& tail) {
+    found = found || (only(tail) && !(streams_.joins_null(stream) &&
+                                      leads(streams_.tail(streams_.null_stream(stream)))));
+  });
+  streams_.each_captured([&](const Set& captured) { found = found || only(captured); });
+  return found;
 }
 
 void Flights::drop_replaced() {
@@ -198,16 +173,11 @@ std::vector<Flight> Flights::land(const Set& known, bool late) {
   std::erase_if(calls_, [&](const auto& one) { return known.contains(one.second.number); });
   std::erase_if(reads_, [&](uint32_t read) { return known.contains(read); });
   if (idle()) {
-    tails_.clear();
-    events_.clear();
+    streams_.clear();
     captured_.clear();
     replaced_.clear();
   }
   return landed;
-}
-
-void Flights::works(format::StreamId stream) {
-  if (!idle() && !unblocking_.contains(stream)) tails_[stream] = front(stream);
 }
 
 // What a blocking copy or memset follows, and its own flight, is done.
@@ -228,11 +198,16 @@ Flights::Set Flights::before(uint32_t issued, Set known) const {
 std::vector<Flight> Flights::follow(const format::Action& action, uint32_t issued) {
   if (const auto* stream = std::get_if<format::StreamCreate>(&action)) {
     devices_.add(*stream);
-    if ((stream->flags & kStreamNonBlocking) != 0) unblocking_.insert(stream->id);
+    streams_.add(stream->id, {devices_.device(stream->id), devices_.null_stream(stream->id),
+                              (stream->flags & order::kStreamNonBlocking) == 0});
     return {};
   }
   if (const auto* function = std::get_if<format::HostFunction>(&action)) {
-    if (function->id != 0) call(function->stream, function->id);
+    if (function->id != 0) {
+      call(function->stream, function->id);
+    } else {
+      works(function->stream);
+    }
     return {};
   }
   if (const auto* launch = std::get_if<format::GraphLaunch>(&action);
@@ -243,16 +218,12 @@ std::vector<Flight> Flights::follow(const format::Action& action, uint32_t issue
   if (idle()) return {};
   if (const auto stream = stream_of_work(action)) works(*stream);
   if (const auto* record = std::get_if<format::EventRecord>(&action)) {
-    if (devices_.is_null(record->stream)) works(record->stream);
-    const Set& captured = events_[record->event] = front(record->stream);
-    for (const uint32_t number : captured) {
+    for (const uint32_t number : streams_.record(record->event, record->stream)) {
       if (out_.contains(number)) captured_.insert(number);
     }
     drop_replaced();
   } else if (const auto* wait = std::get_if<format::StreamWait>(&action)) {
-    if (devices_.is_null(wait->stream)) works(wait->stream);
-    const Set& captured = events_[wait->event];
-    tails_[wait->stream].insert(captured.begin(), captured.end());
+    streams_.wait(wait->stream, wait->event);
   } else if (const auto* copy = std::get_if<format::Copy>(&action)) {
     if (!copy->asynchronous) return land_work(copy->stream, issued);
   } else if (const auto* set = std::get_if<format::Memset>(&action)) {
@@ -260,7 +231,7 @@ std::vector<Flight> Flights::follow(const format::Action& action, uint32_t issue
   } else if (const auto* known = std::get_if<format::Synchronize>(&action)) {
     switch (known->kind) {
       case format::SynchronizeKind::kDevice: {
-        if (several_) return land(before(issued, of_device(known->object)), false);
+        if (several_) return land(before(issued, streams_.of_device(known->object)), false);
         Set all = reads_;
         for (const auto& [number, flight] : out_) all.insert(number);
         for (const auto& [id, call] : calls_) all.insert(call.number);
@@ -269,8 +240,8 @@ std::vector<Flight> Flights::follow(const format::Action& action, uint32_t issue
       case format::SynchronizeKind::kStream:
         return land(before(issued, front(known->object)), false);
       case format::SynchronizeKind::kStreamItself:
-        return land(before(issued, own(known->object)), false);
-      case format::SynchronizeKind::kEvent: return land(Set(events_[known->object]), false);
+        return land(before(issued, streams_.tail(known->object)), false);
+      case format::SynchronizeKind::kEvent: return land(streams_.captured(known->object), false);
       case format::SynchronizeKind::kHostFunction: return land_before(known->object);
     }
   }
@@ -308,8 +279,9 @@ void Flights::functions_follow(uint32_t first_own, std::vector<std::set<uint32_t
 // A stream's function, or all of a graph.
 void Flights::call(format::StreamId stream, format::HostFunctionId first) {
   Set after = front(stream);
-  tails_[stream] = after;
-  tails_[stream].insert(next_);
+  Set last = after;
+  last.insert(next_);
+  streams_.issued(stream, std::move(last));
   after.erase(after.lower_bound(std::exchange(first_own_, UINT32_MAX)), after.end());
   calls_[first] = {next_++, std::move(after), std::exchange(told_, {})};
 }
@@ -318,9 +290,10 @@ std::vector<Flight> Flights::land_before(format::HostFunctionId function) {
   const auto behind = calls_.upper_bound(function);
   if (behind == calls_.begin()) return {};
   const auto& [first, call] = *std::prev(behind);
+  const size_t ordinal = function - first;
+  if (ordinal >= std::max<size_t>(call.told.size(), 1)) return {};  // of a later call: known before
   Set done = call.after;
-  if (const size_t ordinal = function - first; ordinal < call.told.size())
-    done.insert(call.told[ordinal].begin(), call.told[ordinal].end());
+  if (ordinal < call.told.size()) done.insert(call.told[ordinal].begin(), call.told[ordinal].end());
   return land(done, true);
 }
 
@@ -334,8 +307,9 @@ bool Flights::follows(format::StreamId stream, format::HostFunctionId first) con
 }
 
 uint32_t Flights::issue_read(format::StreamId stream) {
-  tails_[stream] = front(stream);
-  tails_[stream].insert(next_);
+  Set last = front(stream);
+  last.insert(next_);
+  streams_.issued(stream, std::move(last));
   reads_.insert(next_);
   return next_++;
 }
@@ -346,8 +320,8 @@ bool Flights::follows_read(format::StreamId stream, uint32_t read) const {
 
 void Flights::forget_read(uint32_t read) {
   reads_.erase(read);
-  for (auto& [stream, tail] : tails_) tail.erase(read);
-  for (auto& [event, captured] : events_) captured.erase(read);
+  streams_.each_tail([&](format::StreamId, Set& tail) { tail.erase(read); });
+  streams_.each_captured([&](Set& captured) { captured.erase(read); });
 }
 
 std::vector<Flight> Flights::beside(format::StreamId stream) const {

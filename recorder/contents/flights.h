@@ -14,6 +14,7 @@
 
 #include "format/stream_devices.h"
 #include "format/trace.h"
+#include "order/streams.h"
 
 namespace gfxgraph::recorder {
 
@@ -58,13 +59,11 @@ class Flights {
   bool any_kernel() const noexcept { return kernels_ != 0; }
   // Nothing is tracked: no event would change anything.
   bool idle() const noexcept { return out_.empty() && calls_.empty() && reads_.empty(); }
-  void add(const format::Device& device) {
-    devices_.add(device);
-    several_ = true;
+  void add(const format::Device& device);
+  // Work that is no flight was given to the stream. follow() does this for its events.
+  void works(format::StreamId stream) {
+    if (!idle()) streams_.passed(stream);
   }
-  // Work on a null stream joins the streams that it waits for, and their work joins the null
-  // stream. follow() does this for its events.
-  void works(format::StreamId stream);
   // Call before the event of the work. `late`: the host's knowledge will be observed late. A
   // kernel's flight replaces those of the same allocation that it follows, unless work of another
   // stream may follow only those, by an event or as work of the null stream. Returns its number,
@@ -110,12 +109,13 @@ class Flights {
 
  private:
   using Set = std::set<uint32_t>;
-  Set front(format::StreamId stream) const;
-  Set own(format::StreamId stream) const;
-  Set of_device(format::DeviceNumber device) const;
-  bool blocking(format::StreamId stream) const {
-    return !devices_.is_null(stream) && !unblocking_.contains(stream);
-  }
+  // Whole sets: work that has landed is in none.
+  struct Sets {
+    using Set = Flights::Set;
+    void add(Set& set, const Set& other) const { set.insert(other.begin(), other.end()); }
+    void reduce(Set&) const {}
+  };
+  Set front(format::StreamId stream) const { return streams_.front(stream); }
   std::vector<Flight> land(const Set& known, bool late);
   Set before(uint32_t issued, Set known) const;
   std::vector<Flight> land_work(format::StreamId stream, uint32_t issued);
@@ -143,8 +143,7 @@ class Flights {
   uint64_t erased_ = 0;
   size_t kernels_ = 0;  // in out_
   std::map<uint32_t, Flight> out_;
-  std::map<format::StreamId, Set> tails_;  // what later work of the stream follows
-  std::map<format::EventId, Set> events_;
+  order::Streams<Sets> streams_;
   Set captured_;                      // of out_, by an event at some time
   std::map<uint32_t, Set> replaced_;  // of out_, by which later ones
   // Host functions whose completion the host is not known to know, a graph's by the first one: the
@@ -159,8 +158,7 @@ class Flights {
   uint32_t first_own_ = UINT32_MAX;  // for the next call()
   std::vector<Set> told_;
   format::StreamDevices devices_;
-  bool several_ = false;                   // devices
-  std::set<format::StreamId> unblocking_;  // streams that the null stream does not wait for
+  bool several_ = false;  // devices
 };
 
 }  // namespace gfxgraph::recorder

@@ -12,8 +12,6 @@
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
-
 bool tells_host(const format::Action& action) {
   const auto* const copy = std::get_if<format::Copy>(&action);
   const auto* const set = std::get_if<format::Memset>(&action);
@@ -79,7 +77,7 @@ void Events::stream_used(const format::Action& action, uint64_t ticket) {
   if (const auto* created = std::get_if<format::StreamCreate>(&action)) {
     const LaunchLanes::Alone alone(journal_.lanes());
     devices_.add(*created);
-    uses_.add(created->id, (created->flags & kStreamNonBlocking) == 0,
+    uses_.add(created->id, (created->flags & order::kStreamNonBlocking) == 0,
               devices_.null_stream(created->id));
     return;
   }

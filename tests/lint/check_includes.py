@@ -13,7 +13,7 @@ ALLOWED = {
     "emulator": {"base", "codeobj"},
     "lanecheck": {"base", "codeobj", "emulator", "format", "order"},
     "hsa": {"base", "codeobj", "emulator"},
-    "recorder": {"base", "codeobj", "format"},
+    "recorder": {"base", "codeobj", "format", "order"},
     "replayer": {"base", "format", "include", "order"},
     "tools": {"base", "codeobj", "emulator", "format", "include", "lanecheck", "order", "recorder",
               "replayer", "hsa"},

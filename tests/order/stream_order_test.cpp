@@ -14,14 +14,14 @@ using format::SynchronizeKind;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-StreamOrder streams() {
-  StreamOrder order;
-  for (const format::StreamId blocking : {1, 2}) order.add(blocking, {});
-  for (const format::StreamId other : {3, 4}) order.add(other, {0, 0, false});
-  order.add(10, {1, 10});
-  order.add(11, {1, 10});
-  return order;
-}
+struct Order : StreamOrder {
+  Order() {
+    for (const format::StreamId blocking : {1, 2}) add(blocking, {});
+    for (const format::StreamId other : {3, 4}) add(other, {0, 0, false});
+    add(10, {1, 10});
+    add(11, {1, 10});
+  }
+};
 
 struct Row {
   const char* name;
@@ -74,6 +74,14 @@ TEST(StreamOrder, Rules) {
        {1},
        [](StreamOrder& order) { order.host_function(0, 0); },
        2,
+       {0}},
+      {"a wait for a blocking stream itself is one for what its host function followed",
+       {0},
+       [](StreamOrder& order) {
+         order.host_function(1, 0);
+         order.synchronize(SynchronizeKind::kStreamItself, 1);
+       },
+       3,
        {0}},
       {"what a host function follows is known with it",
        {3, 4},
@@ -148,7 +156,7 @@ TEST(StreamOrder, Rules) {
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
-    StreamOrder order = streams();
+    Order order;
     for (const format::StreamId stream : row.issued) (void)order.issue(stream);
     row.then(order);
     EXPECT_EQ(order.front(row.reader), row.front);
@@ -156,7 +164,7 @@ TEST(StreamOrder, Rules) {
 }
 
 TEST(StreamOrder, WorkFollowsNoMoreThanItMust) {
-  StreamOrder order = streams();
+  Order order;
   EXPECT_THAT(order.issue(1).follows, IsEmpty());
   EXPECT_THAT(order.issue(2).follows, IsEmpty());
   EXPECT_THAT(order.issue(0).follows, ElementsAre(0, 1));
@@ -168,7 +176,7 @@ TEST(StreamOrder, WorkFollowsNoMoreThanItMust) {
 }
 
 TEST(StreamOrder, NodesFollowTheirEdgesAndTheFirstOnesTheStream) {
-  StreamOrder order = streams();
+  Order order;
   (void)order.issue(3);
   order.begin_graph(3, 4);
   EXPECT_THAT(order.issue_node({}).follows, ElementsAre(0));

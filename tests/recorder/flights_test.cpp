@@ -2,11 +2,120 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "order/stream_order.h"
+
 namespace gfxgraph::recorder {
 namespace {
 
 using format::Synchronize;
 using format::SynchronizeKind;
+
+// Flights and the order of a trace's work (order/stream_order.h), which get the same calls.
+class BesideTheLaw {
+ public:
+  explicit BesideTheLaw(uint32_t seed) : random_(seed), streams_{0, 1, 2, 3, 4} {
+    if (seed % 2 != 0) add_device();
+    for (const format::StreamId stream : {1U, 2U, 3U, 4U})
+      create({.id = stream, .flags = stream > 2 ? order::kStreamNonBlocking : 0}, 0);
+  }
+
+  void step() {
+    const format::StreamId stream = streams_[any(static_cast<uint32_t>(streams_.size()))];
+    const uint32_t event = 1 + any(3);
+    switch (any(8)) {
+      case 0:
+      case 1:
+      case 2: return copy(stream, any(8) == 0);
+      case 3:
+        law_.record(event, stream);
+        return follow(format::EventRecord{.event = event, .stream = stream});
+      case 4:
+        law_.wait(stream, event);
+        return follow(format::StreamWait{.stream = stream, .event = event, .flags = 0});
+      case 5: {
+        const format::HostFunctionId id = any(4) == 0 ? 0 : ++functions_;
+        law_.host_function(stream, id);
+        return follow(format::HostFunction{.stream = stream, .call = "", .id = id});
+      }
+      default: break;
+    }
+    switch (any(6)) {
+      case 0: return wait(SynchronizeKind::kStream, stream);
+      case 1: return wait(SynchronizeKind::kStreamItself, stream);
+      case 2: return wait(SynchronizeKind::kEvent, event);
+      case 3:
+      case 4:
+        if (functions_ != 0) wait(SynchronizeKind::kHostFunction, 1 + any(functions_));
+        return;
+      default: return wait(SynchronizeKind::kDevice, any(devices_));
+    }
+  }
+
+  // What is known to be done, and what each stream's next work follows.
+  void compare() const {
+    for (uint32_t work = 0; work < issued_; ++work) {
+      ASSERT_EQ(flights_.over(work + 1, 0, 64).empty(), law_.host_knows(work)) << work;
+      if (law_.host_knows(work)) continue;
+      for (const format::StreamId stream : streams_) {
+        bool follows = false;
+        for (const uint32_t last : law_.front(stream)) follows |= law_.follows(last, work);
+        ASSERT_EQ(flights_.over(work + 1, 0, 64, stream).at(0).done, follows)
+            << work << " and stream " << stream;
+      }
+    }
+  }
+
+ private:
+  uint32_t any(uint32_t count) { return static_cast<uint32_t>(random_() % count); }
+  void create(format::StreamCreate stream, format::StreamId null_stream) {
+    law_.add(stream.id, {stream.device, null_stream, stream.flags == 0});
+    follow(stream);
+  }
+  void add_device() {
+    devices_ = 2;
+    flights_.add(format::Device{.number = 1, .null_stream = 10});
+    law_.add(10, {1, 10});
+    create({.id = 11, .device = 1}, 10);
+    create({.id = 12, .flags = order::kStreamNonBlocking, .device = 1}, 10);
+    streams_.insert(streams_.end(), {10, 11, 12});
+  }
+  void copy(format::StreamId stream, bool blocks) {
+    const uint32_t work = law_.issue(stream).number;
+    issued_ = work + 1;
+    flights_.issue(stream, {.allocation = work + 1, .begin = 0, .end = 64});
+    if (blocks) law_.tell_host(work);
+    format::Copy copy;
+    copy.stream = stream;
+    copy.asynchronous = !blocks;
+    follow(copy);
+  }
+  void wait(SynchronizeKind kind, uint32_t object) {
+    law_.synchronize(kind, object);
+    follow(Synchronize{.kind = kind, .object = object, .call = ""});
+  }
+  void follow(const format::Action& action) { (void)flights_.follow(action); }
+
+  std::mt19937 random_;
+  std::vector<format::StreamId> streams_;
+  format::DeviceNumber devices_ = 1;
+  uint32_t issued_ = 0;
+  format::HostFunctionId functions_ = 0;
+  order::StreamOrder law_;
+  Flights flights_;
+};
+
+TEST(Flights, FollowTheLawOfOrder) {
+  for (uint32_t seed = 0; seed < 400 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    BesideTheLaw both(seed);
+    for (int step = 0; step < 40 && !testing::Test::HasFailure(); ++step) {
+      both.step();
+      both.compare();
+    }
+  }
+}
 
 TEST(Flights, LandWhenTheHostLearnsOfTheirStream) {
   Flights flights;
