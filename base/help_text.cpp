@@ -1,8 +1,9 @@
 #include "base/help_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
+
+#include "base/environment.h"
 
 namespace gfxgraph {
 namespace {
@@ -33,11 +34,8 @@ std::string wrap_line(std::string_view line, size_t columns, size_t indent) {
 
 size_t help_columns() {
   const char* const variable = std::getenv("COLUMNS");
-  const std::string_view text = variable == nullptr ? "" : variable;
-  size_t columns = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
-  if (error != std::errc() || rest != text.data() + text.size()) return kHelpColumns;
-  return std::clamp(columns, kLeastColumns, kHelpColumns);
+  const std::optional<uint64_t> columns = whole_number(variable == nullptr ? "" : variable);
+  return std::clamp<size_t>(columns.value_or(kHelpColumns), kLeastColumns, kHelpColumns);
 }
 
 std::string wrap_lines(std::string_view text, size_t columns, size_t indent) {

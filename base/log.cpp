@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -23,6 +24,11 @@ LogLevel level_from_environment() noexcept {
   if (text == "info") return LogLevel::kInfo;
   if (text == "error") return LogLevel::kError;
   if (text == "off") return LogLevel::kOff;
+  // Not by log(), which needs the level.
+  if (!text.empty() && text != "warning")
+    write_text(stderr,
+               "gfxgraph: GFXGRAPH_LOG: expected debug, info, warning, error or off; using "
+               "warning\n");
   return LogLevel::kWarning;
 }
 

@@ -4,9 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <utility>
+
+#include "base/environment.h"
 
 namespace gfxgraph {
 namespace {
@@ -67,10 +68,8 @@ std::vector<std::string> pieces(const std::string& name) {
 size_t terminal_columns(std::FILE* file) noexcept {
   if (isatty(fileno(file)) == 0) return 0;
   const char* const variable = std::getenv("COLUMNS");
-  const std::string_view text = variable == nullptr ? "" : variable;
-  size_t columns = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
-  if (error == std::errc() && rest == text.data() + text.size() && columns != 0) return columns;
+  const size_t columns = whole_number(variable == nullptr ? "" : variable).value_or(0);
+  if (columns != 0) return columns;
   winsize size{};
   return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

@@ -1,13 +1,10 @@
 #include "hsa/delays.h"
 
-#include <charconv>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <random>
 #include <thread>
 
-#include "base/log.h"
+#include "base/environment.h"
 
 namespace gfxgraph::hsa {
 namespace {
@@ -15,17 +12,8 @@ namespace {
 constexpr unsigned kMostMicroseconds = 1'000'000;
 
 unsigned longest() {
-  static const unsigned microseconds = [] {
-    const char* const text = std::getenv("GFXGRAPH_DELAYS");
-    if (text == nullptr) return 0u;
-    unsigned given = 0;
-    const char* const end = text + std::strlen(text);
-    const auto [stop, error] = std::from_chars(text, end, given);
-    if (error == std::errc() && stop == end && given <= kMostMicroseconds) return given;
-    log(LogLevel::kWarning, "GFXGRAPH_DELAYS={}: expected microseconds in 0..{}; using 0", text,
-        kMostMicroseconds);
-    return 0u;
-  }();
+  static const auto microseconds =
+      static_cast<unsigned>(environment_number("GFXGRAPH_DELAYS", 0, kMostMicroseconds, 0));
   return microseconds;
 }
 

@@ -10,12 +10,12 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/demangle.h"
 #include "base/device.h"
+#include "base/environment.h"
 #include "base/log.h"
 #include "codeobj/function_at.h"
 #include "hsa/host_calls.h"
@@ -71,8 +71,7 @@ DeviceState& device_state() {
   static DeviceState* const instance = [] {
     auto* const made = new DeviceState();
     demangle_without_process();
-    const char* const null_device = std::getenv("GFXGRAPH_NULL_DEVICE");
-    made->null_device = null_device != nullptr && std::string_view(null_device) == "1";
+    made->null_device = environment_number("GFXGRAPH_NULL_DEVICE", 0, 1, 0) == 1;
     return made;
   }();
   return *instance;

@@ -7,18 +7,16 @@
 #include <bit>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <set>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/environment.h"
 #include "emulator/host/host_packets.h"
 #include "emulator/host/host_printer.h"
 #include "hsa/device.h"
@@ -251,14 +249,7 @@ std::optional<std::string> serve(Guards& all, const Guard& guard,
 }  // namespace
 
 bool host_calls_denied() noexcept {
-  static const bool denied = [] {
-    const char* const value = std::getenv("GFXGRAPH_HOST_CALLS");
-    if (value == nullptr || *value == '\0' || std::string_view(value) == "allow") return false;
-    if (std::string_view(value) != "deny") {
-      log(LogLevel::kWarning, "GFXGRAPH_HOST_CALLS={}: expected allow or deny; using deny", value);
-    }
-    return true;
-  }();
+  static const bool denied = environment_word("GFXGRAPH_HOST_CALLS", {"allow", "deny"}, 0, 1) == 1;
   return denied;
 }
 

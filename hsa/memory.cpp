@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <new>
@@ -16,6 +15,7 @@
 
 #include "base/checked.h"
 #include "base/device.h"
+#include "base/environment.h"
 #include "base/log.h"
 #include "hsa/device.h"
 #include "hsa/host_calls.h"
@@ -80,9 +80,8 @@ Heap& heap() {
   static Heap* const instance = [] {
     auto* const made = new Heap();
     // Another seed changes the layout, and with it results that depend on addresses.
-    if (const char* seed = std::getenv("GFXGRAPH_LAYOUT_SEED")) {
-      made->random_state ^= std::strtoull(seed, nullptr, 0) * 0xbf58476d1ce4e5b9u;
-    }
+    made->random_state ^=
+        environment_number("GFXGRAPH_LAYOUT_SEED", 0, UINT64_MAX, 0) * 0xbf58476d1ce4e5b9u;
     return made;
   }();
   return *instance;
@@ -348,13 +347,10 @@ void restore_pieces(Heap& h, uint64_t address, uint64_t bytes) {
 uint64_t device_memory_bytes() noexcept {
   static const uint64_t bytes = []() -> uint64_t {
     constexpr uint64_t kCard = uint64_t{16} << 30;  // memory size of boards with this chip
-    if (const char* given = std::getenv("GFXGRAPH_DEVICE_MEMORY_GIB")) {
-      const uint64_t gib = std::strtoull(given, nullptr, 10);
-      if (gib >= 1 && gib <= 1024) return gib << 30;
-      log(LogLevel::kWarning, "GFXGRAPH_DEVICE_MEMORY_GIB={}: expected 1..1024; ignored", given);
-    }
     const auto pages = static_cast<uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
-    return std::min(kCard, pages * kPageBytes & ~((uint64_t{1} << 20) - 1));
+    const uint64_t here = std::min(kCard, pages * kPageBytes & ~((uint64_t{1} << 20) - 1));
+    const uint64_t gib = environment_number("GFXGRAPH_DEVICE_MEMORY_GIB", 1, 1024, 0);
+    return gib != 0 ? gib << 30 : here;
   }();
   return bytes;
 }

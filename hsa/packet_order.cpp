@@ -3,11 +3,9 @@
 #include <hsa/hsa.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 
-#include "base/log.h"
+#include "base/environment.h"
 #include "hsa/signal.h"
 
 namespace gfxgraph::hsa {
@@ -24,14 +22,8 @@ uint32_t type_of(uint16_t header) noexcept {
 }  // namespace
 
 bool reverses_packets() {
-  static const bool reverses = [] {
-    const char* const order = std::getenv("GFXGRAPH_PACKET_ORDER");
-    if (order == nullptr || std::string_view(order) == "submitted") return false;
-    if (std::string_view(order) == "reversed") return true;
-    log(LogLevel::kWarning,
-        "GFXGRAPH_PACKET_ORDER={}: expected submitted or reversed; using submitted", order);
-    return false;
-  }();
+  static const bool reverses =
+      environment_word("GFXGRAPH_PACKET_ORDER", {"submitted", "reversed"}, 0, 0) == 1;
   return reverses;
 }
 

@@ -3,11 +3,10 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
-#include <string_view>
 
 #include "base/device.h"
+#include "base/environment.h"
 #include "base/log.h"
 #include "hsa/device.h"
 #include "hsa/handlers.h"
@@ -33,13 +32,8 @@ void after_fork_in_child();
 RuntimeState& runtime_state() {
   static RuntimeState* const instance = [] {
     auto* const made = new RuntimeState();
-    const char* const on_fault = std::getenv("GFXGRAPH_ON_FAULT");
-    if (on_fault != nullptr && std::string_view(on_fault) == "abort") {
+    if (environment_word("GFXGRAPH_ON_FAULT", {"error", "abort"}, 0, 0) == 1)
       made->on_fault = OnFault::kAbort;
-    } else if (on_fault != nullptr && std::string_view(on_fault) != "error") {
-      log(LogLevel::kWarning, "GFXGRAPH_ON_FAULT={}: expected error or abort; using error",
-          on_fault);
-    }
     pthread_atfork(before_fork, nullptr, after_fork_in_child);
     return made;
   }();
@@ -63,20 +57,8 @@ void after_fork_in_child() {
 }  // namespace
 
 uint32_t gpu_count() noexcept {
-  static const uint32_t count = []() -> uint32_t {
-    const char* const given = std::getenv(kDevicesVariable);
-    if (given == nullptr) return 1;
-    char* end = nullptr;
-    const unsigned long number = std::strtoul(given, &end, 10);
-    if (end != given && *end == '\0' && number >= 1 && number <= kMaxDevices)
-      return static_cast<uint32_t>(number);
-    try {
-      log(LogLevel::kWarning, "{}={}: expected 1..{}; using 1", kDevicesVariable, given,
-          kMaxDevices);
-    } catch (const std::bad_alloc&) {  // then no message
-    }
-    return 1;
-  }();
+  static const auto count =
+      static_cast<uint32_t>(environment_number(kDevicesVariable, 1, kMaxDevices, 1));
   return count;
 }
 

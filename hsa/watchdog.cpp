@@ -1,13 +1,12 @@
 #include "hsa/watchdog.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 
+#include "base/environment.h"
 #include "base/log.h"
 #include "hsa/wait.h"
 
@@ -22,24 +21,14 @@ constexpr double kDefaultHangSeconds = 600;
 // A blocked kernel reports much more often than this.
 constexpr uint64_t kFreshNs = 2'000'000'000;
 
-double read_seconds(const char* variable, double otherwise) {
-  const char* const text = std::getenv(variable);
-  if (text == nullptr) return otherwise;
-  double seconds = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, seconds);
-  if (error == std::errc() && stop == end && std::isfinite(seconds) && seconds >= 0 &&
-      seconds <= 1e6)
-    return seconds;
-  log(LogLevel::kWarning, "{}={}: expected seconds in 0..1000000; using {}", variable, text,
-      otherwise);
-  return otherwise;
-}
+constexpr double kMostSeconds = 1e6;
 
 struct WatchdogState {
-  const double seconds = read_seconds("GFXGRAPH_LIVELOCK_SECONDS", kDefaultSeconds);
+  const double seconds =
+      environment_seconds("GFXGRAPH_LIVELOCK_SECONDS", kMostSeconds, kDefaultSeconds);
   const bool hang_is_set = std::getenv("GFXGRAPH_HANG_SECONDS") != nullptr;
-  const double hang_seconds = read_seconds("GFXGRAPH_HANG_SECONDS", kDefaultHangSeconds);
+  const double hang_seconds =
+      environment_seconds("GFXGRAPH_HANG_SECONDS", kMostSeconds, kDefaultHangSeconds);
   std::mutex mutex;
   uint64_t activity = 0;
   uint64_t quiet_since_ns = 0;

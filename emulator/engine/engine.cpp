@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/print.h"
 #include "emulator/engine/backend.h"
 #include "emulator/engine/code_cache.h"
@@ -26,20 +26,14 @@ GFXGRAPH_DECLARE_BACKENDS(kPlainBackend);
 
 namespace {
 
-unsigned from_environment(const char* name, long most, unsigned otherwise) {
-  if (const char* text = std::getenv(name)) {
-    const long value = std::strtol(text, nullptr, 10);
-    if (value > 0 && value <= most) return static_cast<unsigned>(value);
-  }
-  return otherwise;
-}
 unsigned thread_count(unsigned asked) {
   if (asked != 0) return asked;
-  return from_environment("GFXGRAPH_THREADS", 1024,
-                          std::max(1u, std::thread::hardware_concurrency()));
+  return static_cast<unsigned>(environment_number(
+      "GFXGRAPH_THREADS", 1, 1024, std::max(1u, std::thread::hardware_concurrency())));
 }
 unsigned time_slice(unsigned asked) {
-  return asked != 0 ? asked : from_environment("GFXGRAPH_TIME_SLICE", 1000000, 0);
+  if (asked != 0) return asked;
+  return static_cast<unsigned>(environment_number("GFXGRAPH_TIME_SLICE", 0, 1000000, 0));
 }
 
 std::string region_kind_name(RegionKind kind) {

@@ -1,8 +1,6 @@
 #include "emulator/engine/observer.h"
 
-#include <cstdlib>
-#include <cstring>
-
+#include "base/environment.h"
 #include "emulator/decode/image_operands.h"
 #include "emulator/engine/backend.h"
 #include "emulator/engine/context.h"
@@ -154,11 +152,10 @@ const Backend& select_backend(const BackendSet& set) {
                       __builtin_cpu_supports("avx512vl");
   const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                       __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  const char* wanted = std::getenv("GFXGRAPH_ISA");
-  const bool any = wanted == nullptr || *wanted == '\0';
-  if (has_v4 && has_v3 && (any || std::strcmp(wanted, "v4") == 0)) return *set.v4;
-  if (has_v3 && (any || std::strcmp(wanted, "v2") != 0)) return *set.v3;
-  return *set.v2;
+  // A machine that lacks what is asked for gets the best that it has.
+  const size_t wanted = environment_word("GFXGRAPH_ISA", {"v2", "v3", "v4"}, 2, 2);
+  if (wanted == 2 && has_v4 && has_v3) return *set.v4;
+  return wanted != 0 && has_v3 ? *set.v3 : *set.v2;
 }
 
 }  // namespace gfxgraph::emulator
