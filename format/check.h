@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "format/box.h"
 #include "format/chunks.h"
 #include "format/provenance.h"
 #include "format/trace.h"
@@ -67,9 +68,6 @@ class Checker {
     std::shared_ptr<const ArrayShape> array = nullptr;  // null: no array
     bool object = false;                                // a texture or surface
   };
-  struct Box {  // the rows of a copy or memset
-    uint64_t offset_bytes, pitch_bytes, slice_bytes, width_bytes, height, depth;
-  };
 
   [[nodiscard]] std::optional<KnownBlob> find_blob(BlobId id) const;
 
@@ -79,7 +77,7 @@ class Checker {
   Result<void> check_relocations(const std::vector<Relocation>& relocations, uint64_t size_bytes,
                                  const char* what) const;
   Result<void> check_range(AllocationId id, uint64_t offset, uint64_t size, const char* what) const;
-  Result<void> check_box(AllocationId id, const Box& box, const char* what) const;
+  Result<void> check_box(AllocationId id, uint64_t offset, const Box& box, const char* what) const;
   Result<uint64_t> allocation_limit(AllocationId id, const char* what) const;
   Result<void> check(const Copy& copy) const;
   Result<void> check(const Memset& memset) const;
@@ -88,7 +86,8 @@ class Checker {
   Result<void> check_image(const AllocationBegin& begin) const;
   Result<void> check_array(const AllocationBegin& begin) const;
   Result<void> check_object(const AllocationBegin& begin) const;
-  Result<void> check_array_box(const ArrayShape& array, const Box& box, const char* what) const;
+  Result<void> check_array_box(const ArrayShape& array, uint64_t offset, const Box& box,
+                               const char* what) const;
   Result<void> check_copy_end(const Copy& copy, const CopyEnd& end, const char* what) const;
   // Rejects arrays, textures and surfaces.
   Result<void> check_memory(AllocationId id, const char* what) const;

@@ -91,13 +91,12 @@ Result<void> Checker::check_object(const AllocationBegin& begin) const {
   if (object.width == 0 || object.height == 0) return refuse("an image without texels");
   const std::optional<uint64_t> row = checked_mul<uint64_t>(object.width, object.format.bytes());
   if (!row) return refuse("an image whose size overflows");
-  return check_box(object.allocation,
-                   {object.offset_bytes, object.pitch_bytes, 0, *row, object.height, 1},
-                   "allocation begin: image");
+  return check_box(object.allocation, object.offset_bytes,
+                   {*row, object.height, 1, object.pitch_bytes, 0}, "allocation begin: image");
 }
 
 // Also if it is empty: a reader may pass it to the runtime.
-Result<void> Checker::check_array_box(const ArrayShape& array, const Box& box,
+Result<void> Checker::check_array_box(const ArrayShape& array, uint64_t offset, const Box& box,
                                       const char* what) const {
   const uint64_t texel = array.format.bytes();
   if (box.pitch_bytes != array.row_bytes() || box.slice_bytes != array.slice_bytes()) {
@@ -106,15 +105,15 @@ Result<void> Checker::check_array_box(const ArrayShape& array, const Box& box,
         fmt::format("{}: pitch {} and slice {} in an array with rows of {} and slices of {}", what,
                     box.pitch_bytes, box.slice_bytes, array.row_bytes(), array.slice_bytes()));
   }
-  const uint64_t x = box.offset_bytes % array.row_bytes();
-  const uint64_t y = box.offset_bytes % array.slice_bytes() / array.row_bytes();
-  const uint64_t z = box.offset_bytes / array.slice_bytes();
+  const uint64_t x = offset % array.row_bytes();
+  const uint64_t y = offset % array.slice_bytes() / array.row_bytes();
+  const uint64_t z = offset / array.slice_bytes();
   if (x % texel != 0 || box.width_bytes % texel != 0 ||
       !range_fits(x, box.width_bytes, array.row_bytes()) ||
       !range_fits(y, box.height, array.rows()) || !range_fits(z, box.depth, array.slices())) {
     return fail(Status::kCorrupt,
                 fmt::format("{}: {} x {} x {} bytes at {} do not lie inside the array", what,
-                            box.width_bytes, box.height, box.depth, box.offset_bytes));
+                            box.width_bytes, box.height, box.depth, offset));
   }
   return {};
 }
@@ -128,13 +127,12 @@ Result<void> Checker::check_memory(AllocationId id, const char* what) const {
 }
 
 Result<void> Checker::check_copy_end(const Copy& copy, const CopyEnd& end, const char* what) const {
-  const Box box{end.offset_bytes, end.pitch_bytes, end.slice_bytes,
-                copy.width_bytes, copy.height,     copy.depth};
+  const Box box = box_of(copy, end);
   GFXGRAPH_TRY(allocation_limit(end.allocation, what));
   const Allocation& allocation = allocations_.at(end.allocation);
   if (allocation.object) return check_memory(end.allocation, what);
-  if (allocation.array) return check_array_box(*allocation.array, box, what);
-  return check_box(end.allocation, box, what);
+  if (allocation.array) return check_array_box(*allocation.array, end.offset_bytes, box, what);
+  return check_box(end.allocation, end.offset_bytes, box, what);
 }
 
 // A word can be the handle of an object, but not point into one, nor to an array.

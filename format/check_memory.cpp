@@ -16,21 +16,6 @@ std::optional<uint64_t> product(uint64_t a, uint64_t b, uint64_t c) {
   return ab ? checked_mul(*ab, c) : std::nullopt;
 }
 
-// Bytes from the first to the last of a box; nothing if its pitches are impossible.
-std::optional<uint64_t> extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height,
-                               uint64_t depth) {
-  if (width == 0 || height == 0 || depth == 0) return 0;
-  if (pitch == 0) pitch = width;
-  if (height > 1 && pitch < width) return std::nullopt;
-  const std::optional<uint64_t> rows = checked_mul(pitch, height - 1);
-  const std::optional<uint64_t> plane = rows ? checked_add(*rows, width) : std::nullopt;
-  if (!plane || depth == 1) return plane;
-  const std::optional<uint64_t> packed = checked_mul(pitch, height);
-  if (!packed || (slice != 0 && slice < *packed)) return std::nullopt;
-  const std::optional<uint64_t> slices = checked_mul(slice != 0 ? slice : *packed, depth - 1);
-  return slices ? checked_add(*slices, *plane) : std::nullopt;
-}
-
 }  // namespace
 
 Result<uint64_t> Checker::allocation_limit(AllocationId id, const char* what) const {
@@ -52,17 +37,17 @@ Result<void> Checker::check_range(AllocationId id, uint64_t offset, uint64_t siz
   return {};
 }
 
-Result<void> Checker::check_box(AllocationId id, const Box& box, const char* what) const {
-  const std::optional<uint64_t> size =
-      extent(box.pitch_bytes, box.slice_bytes, box.width_bytes, box.height, box.depth);
-  if (!size) {
+Result<void> Checker::check_box(AllocationId id, uint64_t offset, const Box& box,
+                                const char* what) const {
+  const std::optional<uint64_t> size = box.extent();
+  if (!size || (!box.empty() && !box.rows_are_apart())) {
     return fail(
         Status::kCorrupt,
         fmt::format("{}: {} x {} x {} bytes with pitch {} and slice {} are not a valid region",
                     what, box.width_bytes, box.height, box.depth, box.pitch_bytes,
                     box.slice_bytes));
   }
-  return check_range(id, box.offset_bytes, *size, what);
+  return check_range(id, offset, *size, what);
 }
 
 Result<void> Checker::check_relocations(const std::vector<Relocation>& relocations,
@@ -173,13 +158,10 @@ Result<void> Checker::check(const Memset& memset) const {
     return fail(Status::kCorrupt, fmt::format("memset: value {:#x} does not fit into {} bytes",
                                               memset.value, element));
   }
-  const std::optional<uint64_t> width = checked_mul<uint64_t>(memset.width_elements, element);
-  if (!width) return fail(Status::kCorrupt, "memset: its size overflows");
+  const std::optional<Box> box = box_of(memset);
+  if (!box) return fail(Status::kCorrupt, "memset: its size overflows");
   GFXGRAPH_TRY(check_memory(memset.allocation, "memset"));
-  GFXGRAPH_TRY(check_box(memset.allocation,
-                         {memset.offset_bytes, memset.pitch_bytes, memset.slice_bytes, *width,
-                          memset.height, memset.depth},
-                         "memset"));
+  GFXGRAPH_TRY(check_box(memset.allocation, memset.offset_bytes, *box, "memset"));
   return check_stream(memset.stream, "memset");
 }
 

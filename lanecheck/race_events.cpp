@@ -26,12 +26,10 @@ bool RaceEvents::begin_transfer(uint64_t event) {
 }
 
 Result<void> RaceEvents::transfer(RaceCheck::Part part, format::AllocationId id, uint64_t offset,
-                                  const Box& box) {
+                                  const format::Box& box) {
   const auto found = addresses_.find(id);
-  if (found == addresses_.end() || box.width == 0) return {};
+  if (found == addresses_.end() || box.width_bytes == 0) return {};
   const uint64_t address = found->second + offset;
-  const uint64_t pitch = box.pitch != 0 ? box.pitch : box.width;
-  const uint64_t slice = box.slice != 0 ? box.slice : pitch * box.height;
   constexpr uint64_t kRowsPerLook = 1 << 12;
   constexpr uint64_t kBytesPerLook = 1 << 24;
   uint64_t rows = 0;
@@ -39,10 +37,10 @@ Result<void> RaceEvents::transfer(RaceCheck::Part part, format::AllocationId id,
     for (uint64_t y = 0; y < box.height; ++y, ++rows) {
       if (rows % kRowsPerLook == 0 && !budget_.go_on())
         return fail(Status::kOutOfMemory, budget_.reason());
-      for (uint64_t at = 0; at < box.width; at += kBytesPerLook) {
+      for (uint64_t at = 0; at < box.width_bytes; at += kBytesPerLook) {
         if (at != 0 && !budget_.go_on()) return fail(Status::kOutOfMemory, budget_.reason());
-        check_.transfer(part, address + z * slice + y * pitch + at,
-                        std::min(kBytesPerLook, box.width - at));
+        check_.transfer(part, address + box.row_offset(y, z) + at,
+                        std::min(kBytesPerLook, box.width_bytes - at));
       }
     }
   }
@@ -51,21 +49,17 @@ Result<void> RaceEvents::transfer(RaceCheck::Part part, format::AllocationId id,
 
 Result<bool> RaceEvents::apply(const format::Copy& copy, uint64_t event) {
   if (!begin_transfer(event)) return false;
-  const auto box = [&](const format::CopyEnd& end) {
-    return Box{copy.width_bytes, copy.height, copy.depth, end.pitch_bytes, end.slice_bytes};
-  };
   GFXGRAPH_TRY(transfer(RaceCheck::Part::kCopyRead, copy.source.allocation,
-                        copy.source.offset_bytes, box(copy.source)));
+                        copy.source.offset_bytes, format::box_of(copy, copy.source)));
   GFXGRAPH_TRY(transfer(RaceCheck::Part::kCopyWrite, copy.destination.allocation,
-                        copy.destination.offset_bytes, box(copy.destination)));
+                        copy.destination.offset_bytes, format::box_of(copy, copy.destination)));
   return check_.found();
 }
 
 Result<bool> RaceEvents::apply(const format::Memset& memset, uint64_t event) {
   if (!begin_transfer(event)) return false;
-  GFXGRAPH_TRY(transfer(RaceCheck::Part::kMemset, memset.allocation, memset.offset_bytes,
-                        {memset.width_elements * memset.element_bytes, memset.height, memset.depth,
-                         memset.pitch_bytes, memset.slice_bytes}));
+  if (const std::optional<format::Box> box = format::box_of(memset))
+    GFXGRAPH_TRY(transfer(RaceCheck::Part::kMemset, memset.allocation, memset.offset_bytes, *box));
   return check_.found();
 }
 

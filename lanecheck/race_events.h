@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/result.h"
+#include "format/box.h"
 #include "format/reader.h"
 #include "lanecheck/budget.h"
 #include "lanecheck/device_memory.h"
@@ -35,11 +36,8 @@ class RaceEvents {
   Result<bool> apply(const format::HostWrite& write, uint64_t event);
 
  private:
-  struct Box {
-    uint64_t width, height, depth, pitch, slice;
-  };
   Result<void> transfer(RaceCheck::Part part, format::AllocationId id, uint64_t offset,
-                        const Box& box);
+                        const format::Box& box);
   // False: the transfer cannot be part of a data race.
   bool begin_transfer(uint64_t event);
 

@@ -11,50 +11,15 @@
 namespace gfxgraph::lanecheck {
 
 // A box of bytes in linear memory, checked once against the memory it lies in.
-struct MemoryEvents::Box {
-  uint64_t width = 0;
-  uint64_t height = 1;
-  uint64_t depth = 1;
-  uint64_t pitch = 0;
-  uint64_t slice = 0;
-
-  uint64_t row_offset(uint64_t row, uint64_t plane) const { return plane * slice + row * pitch; }
-  bool empty() const { return width == 0 || height == 0 || depth == 0; }
-  // All bytes follow each other.
-  bool linear() const {
-    return (height == 1 || pitch == width) && (depth == 1 || slice == pitch * height);
-  }
-
-  // Bytes from the first to the last; nothing when that does not fit into 64 bits.
-  std::optional<uint64_t> extent() const {
-    if (empty()) return 0;
-    const std::optional<uint64_t> planes = checked_mul(slice, depth - 1);
-    const std::optional<uint64_t> rows = checked_mul(pitch, height - 1);
-    if (!planes || !rows) return std::nullopt;
-    const std::optional<uint64_t> last = checked_add(*planes, *rows);
-    return last ? checked_add(*last, width) : std::nullopt;
-  }
-};
-
 namespace {
 
-using Box = MemoryEvents::Box;
-
-Box make_box(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch, uint64_t slice) {
-  Box box;
-  box.width = width;
-  box.height = height;
-  box.depth = depth;
-  box.pitch = pitch != 0 ? pitch : width;
-  box.slice = slice != 0 ? slice : box.pitch * height;
-  return box;
-}
+using format::Box;
 
 Result<void> check_box(const Box& box, size_t available, const char* what) {
   const std::optional<uint64_t> extent = box.extent();
   if (!extent || *extent > available) {
     return fail(Status::kCorrupt, fmt::format("{}: {} x {} x {} bytes lie outside their buffer",
-                                              what, box.width, box.height, box.depth));
+                                              what, box.width_bytes, box.height, box.depth));
   }
   return {};
 }
@@ -121,8 +86,8 @@ Result<void> MemoryEvents::write_array(format::AllocationId id, const ArrayLayou
     return {};
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> bytes, memory_.bytes(id, 0, layout.bytes()));
-  const Box rows = make_box(layout.row_bytes, layout.rows, layout.slices, layout.pitch_bytes,
-                            layout.slice_bytes());
+  const Box rows{layout.row_bytes, layout.rows, layout.slices, layout.pitch_bytes,
+                 layout.slice_bytes()};
   return fill_from_host(content, rows, bytes);
 }
 
@@ -158,15 +123,14 @@ Result<std::span<const std::byte>> MemoryEvents::contents(format::AllocationId i
 Result<std::span<const std::byte>> MemoryEvents::taken(const format::Copy& copy,
                                                        std::vector<std::byte>& room) {
   const format::CopyEnd& from = copy.source;
-  const Box rows =
-      make_box(copy.width_bytes, copy.height, copy.depth, from.pitch_bytes, from.slice_bytes);
+  const Box rows = format::box_of(copy, from);
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
                             memory_.bytes_from(from.allocation, from.offset_bytes));
   GFXGRAPH_TRY(check_box(rows, bytes.size(), "copy"));
-  const uint64_t size = rows.width * rows.height * rows.depth;
+  const uint64_t size = rows.packed_bytes();
   if (rows.empty() || rows.linear()) return bytes.first(size);
   room.resize(size);
-  const Box packed = make_box(copy.width_bytes, copy.height, copy.depth, 0, 0);
+  const Box packed{copy.width_bytes, copy.height, copy.depth};
   GFXGRAPH_TRY(copy_box(packed, room, rows, bytes));
   return room;
 }
@@ -226,8 +190,7 @@ Result<void> MemoryEvents::apply(const format::Copy& action) {
   const format::CopyEnd& to = action.destination;
   const format::CopyEnd& from = action.source;
   if (to.allocation == 0) return {};  // to the program: changes no device memory
-  const Box target =
-      make_box(action.width_bytes, action.height, action.depth, to.pitch_bytes, to.slice_bytes);
+  const Box target = format::box_of(action, to);
   if (target.empty()) return {};
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> bytes,
                             memory_.bytes_from(to.allocation, to.offset_bytes));
@@ -235,8 +198,7 @@ Result<void> MemoryEvents::apply(const format::Copy& action) {
   if (from.allocation == 0) return copy_from_host(action, target, bytes);
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> source_bytes,
                             memory_.bytes_from(from.allocation, from.offset_bytes));
-  const Box source =
-      make_box(action.width_bytes, action.height, action.depth, from.pitch_bytes, from.slice_bytes);
+  const Box source = format::box_of(action, from);
   GFXGRAPH_TRY(check_box(source, source_bytes.size(), "copy"));
   return copy_box(target, bytes, source, source_bytes);
 }
@@ -255,13 +217,13 @@ Result<void> MemoryEvents::fill_from_host(const format::Content& content, const 
                                           std::span<std::byte> bytes) {
   if (!content.blob) {
     return for_each_row(target, [&](uint64_t offset, uint64_t) {
-      std::memset(bytes.data() + offset, content.fill, target.width);
+      std::memset(bytes.data() + offset, content.fill, target.width_bytes);
     });
   }
   // No larger than the target, so it at most doubles what the memory budget counts.
   std::vector<std::byte> packed(content.size_bytes);
   GFXGRAPH_TRY(trace_.read_blob(content.blob, packed));
-  const Box source = make_box(target.width, target.height, target.depth, 0, 0);
+  const Box source{target.width_bytes, target.height, target.depth};
   GFXGRAPH_TRY(check_box(source, packed.size(), "copy"));
   return copy_box(target, bytes, source, packed);
 }
@@ -269,12 +231,12 @@ Result<void> MemoryEvents::fill_from_host(const format::Content& content, const 
 Result<void> MemoryEvents::copy_box(const Box& target, std::span<std::byte> to, const Box& source,
                                     std::span<const std::byte> from) {
   if (target.linear() && source.linear()) {
-    std::memmove(to.data(), from.data(), target.width * target.height * target.depth);
+    std::memmove(to.data(), from.data(), target.packed_bytes());
     return {};
   }
   return for_each_row(target, [&](uint64_t offset, uint64_t index) {
     const uint64_t at = source.row_offset(index % source.height, index / source.height);
-    std::memmove(to.data() + offset, from.data() + at, target.width);
+    std::memmove(to.data() + offset, from.data() + at, target.width_bytes);
   });
 }
 
@@ -299,22 +261,19 @@ Result<void> MemoryEvents::apply(const format::Memset& action) {
     return fail(Status::kCorrupt,
                 fmt::format("memset: elements of {} bytes", action.element_bytes));
   }
-  const std::optional<uint64_t> width =
-      checked_mul<uint64_t>(action.width_elements, action.element_bytes);
-  if (!width) return fail(Status::kCorrupt, "memset: its width overflows");
-  const Box target =
-      make_box(*width, action.height, action.depth, action.pitch_bytes, action.slice_bytes);
+  const std::optional<Box> box = format::box_of(action);
+  if (!box) return fail(Status::kCorrupt, "memset: its width overflows");
+  const Box& target = *box;
   if (target.empty()) return {};
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> bytes,
                             memory_.bytes_from(action.allocation, action.offset_bytes));
   GFXGRAPH_TRY(check_box(target, bytes.size(), "memset"));
   if (target.linear() && is_one_byte(action)) {
-    return memory_.fill(action.allocation, action.offset_bytes,
-                        target.width * target.height * target.depth,
+    return memory_.fill(action.allocation, action.offset_bytes, target.packed_bytes(),
                         static_cast<uint8_t>(action.value));
   }
   return for_each_row(target, [&](uint64_t offset, uint64_t) {
-    fill_row(bytes.data() + offset, action, target.width);
+    fill_row(bytes.data() + offset, action, target.width_bytes);
   });
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "format/box.h"
 #include "format/earlier_contents.h"
 #include "format/reader.h"
 #include "lanecheck/device_memory.h"
@@ -52,18 +53,16 @@ class MemoryEvents {
   // What a copy to the host takes, row behind row.
   Result<std::span<const std::byte>> taken(const format::Copy& copy, std::vector<std::byte>& room);
 
-  struct Box;  // rows and planes of bytes
-
  private:
-  Result<void> copy_from_host(const format::Copy& action, const Box& target,
+  Result<void> copy_from_host(const format::Copy& action, const format::Box& target,
                               std::span<std::byte> bytes);
   // Rows without gaps.
-  Result<void> fill_from_host(const format::Content& content, const Box& target,
+  Result<void> fill_from_host(const format::Content& content, const format::Box& target,
                               std::span<std::byte> bytes);
-  Result<void> copy_box(const Box& target, std::span<std::byte> to, const Box& source,
-                        std::span<const std::byte> from);
+  Result<void> copy_box(const format::Box& target, std::span<std::byte> to,
+                        const format::Box& source, std::span<const std::byte> from);
   template <typename Visit>
-  Result<void> for_each_row(const Box& box, const Visit& visit);
+  Result<void> for_each_row(const format::Box& box, const Visit& visit);
   Result<void> write(format::AllocationId id, uint64_t offset, const format::Content& content,
                      const char* what);
   Result<void> write_array(format::AllocationId id, const ArrayLayout& layout,

@@ -6,25 +6,12 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "format/box.h"
 #include "format/recover.h"
 #include "format/site_name.h"
 #include "format/stream_devices.h"
 
 namespace gfxgraph::replayer {
-namespace {
-
-// Bytes from the first to one past the last that a pitched box covers. The loader has checked that
-// none of it overflows.
-uint64_t box_bytes(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch,
-                   uint64_t slice) {
-  if (width == 0 || height == 0 || depth == 0) return 0;
-  const uint64_t row = pitch == 0 ? width : pitch;
-  const uint64_t plane = slice == 0 ? row * height : slice;
-  return row * (height - 1) + plane * (depth - 1) + width;
-}
-
-}  // namespace
-
 std::string text_of(const AllocationInfo& allocation) {
   return allocation.name.empty()
              ? fmt::format("allocation {}", allocation.begin->id)
@@ -387,10 +374,13 @@ class ProgramBuilder {
     program_->launch_operations_.push_back(static_cast<uint32_t>(program_->operations_.size()));
   }
 
+  void uses(format::AllocationId id, uint64_t offset, const format::Box& box) {
+    uses(id, offset, box.extent().value_or(UINT64_MAX));
+  }
+
   void uses(const format::CopyEnd& end, const format::Copy& copy) {
     if (end.allocation == 0) return;
-    uses(end.allocation, end.offset_bytes,
-         box_bytes(copy.width_bytes, copy.height, copy.depth, end.pitch_bytes, end.slice_bytes));
+    uses(end.allocation, end.offset_bytes, format::box_of(copy, end));
   }
 
   void fill(Operation& operation, const format::Copy& copy) {
@@ -404,9 +394,8 @@ class ProgramBuilder {
   }
 
   void fill(Operation& operation, const format::Memset& memset) {
-    uses(memset.allocation, memset.offset_bytes,
-         box_bytes(memset.width_elements * memset.element_bytes, memset.height, memset.depth,
-                   memset.pitch_bytes, memset.slice_bytes));
+    if (const std::optional<format::Box> box = format::box_of(memset))
+      uses(memset.allocation, memset.offset_bytes, *box);
     operation.kind = OperationKind::kMemset;
     operation.memset = operation.graph_node >= 0 ? &memset : program_->store_->keep(memset);
     operation.blocking = !memset.asynchronous && operation.graph_node < 0;

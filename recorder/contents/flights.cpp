@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/checked.h"
+
 namespace gfxgraph::recorder {
 namespace {
 
@@ -32,27 +34,19 @@ bool Flight::writes(uint64_t offset) const noexcept {
   return in_plane / pitch_bytes < rows && in_plane % pitch_bytes < row_bytes;
 }
 
-uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth) {
-  if (width == 0 || height == 0 || depth == 0) return 0;
-  const uint64_t row = pitch == 0 ? width : pitch;
-  const uint64_t plane = slice == 0 ? row * height : slice;
-  return plane * (depth - 1) + row * (height - 1) + width;
-}
-
-Flight box_flight(format::AllocationId allocation, uint64_t offset, uint64_t pitch_bytes,
-                  uint64_t slice_bytes, uint64_t width_bytes, uint64_t height, uint64_t depth) {
-  const uint64_t size = extent(pitch_bytes, slice_bytes, width_bytes, height, depth);
-  Flight flight{.allocation = allocation, .begin = offset, .end = offset + size};
-  if (size == 0 || size == width_bytes * height * depth) return flight;
+Flight box_flight(format::AllocationId allocation, uint64_t offset, const format::Box& box) {
+  const uint64_t size = box.extent().value_or(UINT64_MAX);
+  Flight flight{.allocation = allocation,
+                .begin = offset,
+                .end = checked_add(offset, size).value_or(UINT64_MAX)};
+  if (box.empty() || box.linear() || !box.rows_are_apart()) return flight;
   // With one row or plane the next one's distance says nothing, and may be anything.
-  const uint64_t row = pitch_bytes == 0 ? width_bytes : pitch_bytes;
-  const uint64_t within = height == 1 ? width_bytes : row * (height - 1) + width_bytes;
-  const uint64_t plane = depth == 1 ? within : slice_bytes == 0 ? row * height : slice_bytes;
-  // Overlapping rows do not form a box.
-  if ((height > 1 && row < width_bytes) || plane < within) return flight;
-  flight.row_bytes = width_bytes;
-  flight.pitch_bytes = height == 1 ? plane : row;
-  flight.rows = height;
+  const uint64_t within =
+      box.height == 1 ? box.width_bytes : box.pitch() * (box.height - 1) + box.width_bytes;
+  const uint64_t plane = box.depth == 1 ? within : box.slice();
+  flight.row_bytes = box.width_bytes;
+  flight.pitch_bytes = box.height == 1 ? plane : box.pitch();
+  flight.rows = box.height;
   flight.plane_bytes = plane;
   return flight;
 }
@@ -352,13 +346,11 @@ void Flights::forget(format::AllocationId allocation) {
 
 Flight flight_of(const format::Copy& copy) {
   const format::CopyEnd& to = copy.destination;
-  return box_flight(to.allocation, to.offset_bytes, to.pitch_bytes, to.slice_bytes,
-                    copy.width_bytes, copy.height, copy.depth);
+  return box_flight(to.allocation, to.offset_bytes, format::box_of(copy, to));
 }
 
 Flight flight_of(const format::Memset& set) {
-  return box_flight(set.allocation, set.offset_bytes, set.pitch_bytes, set.slice_bytes,
-                    set.width_elements * set.element_bytes, set.height, set.depth);
+  return box_flight(set.allocation, set.offset_bytes, format::box_of(set).value_or(format::Box{}));
 }
 
 }  // namespace gfxgraph::recorder

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "format/box.h"
 #include "format/stream_devices.h"
 #include "format/trace.h"
 #include "order/streams.h"
@@ -43,13 +44,10 @@ struct Flight {
 };
 
 // Of a copy or memset into a box of its allocation.
-Flight box_flight(format::AllocationId allocation, uint64_t offset, uint64_t pitch_bytes,
-                  uint64_t slice_bytes, uint64_t width_bytes, uint64_t height, uint64_t depth);
+Flight box_flight(format::AllocationId allocation, uint64_t offset, const format::Box& box);
 // What they write.
 Flight flight_of(const format::Copy& copy);
 Flight flight_of(const format::Memset& set);
-// Bytes from the first to the last one of a box; a pitch of 0: no gaps between rows.
-uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth);
 
 bool named_kernel(std::span<const Flight> flights);
 

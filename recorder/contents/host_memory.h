@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "format/box.h"
 #include "recorder/contents/kept_bytes.h"
 #include "recorder/model/raw_actions.h"
 
@@ -17,19 +18,16 @@ class HostRows {
  public:
   // Returns nothing if the sizes overflow.
   static std::optional<HostRows> of(const RawCopy& raw, const RawCopyEnd& end);
-  uint64_t size_bytes() const { return size_bytes_; }
+  uint64_t size_bytes() const { return box_.packed_bytes(); }
   // Returns false if any byte is not mapped; never causes a fault in the program.
   bool read(uint64_t offset, std::span<std::byte> piece) const;
 
  private:
   uint64_t address_ = 0;
-  uint64_t row_bytes_ = 0;
-  uint64_t rows_ = 0;  // of one slice
-  uint64_t pitch_bytes_ = 0;
-  uint64_t slice_bytes_ = 0;
-  uint64_t size_bytes_ = 0;
+  format::Box box_;
 };
 
+format::Box box_of(const RawCopy& raw, const RawCopyEnd& end);
 // Bytes from the first to the last one that the copy touches at one end.
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
 // Returns all of them; none if the sizes overflow or any byte is not mapped.

@@ -252,9 +252,9 @@ void DeviceWork::writes_outside(const RawAction& raw) {
   if (const auto* copy = std::get_if<RawCopy>(&raw))
     by_device(copy->destination.address, copy_extent(*copy, copy->destination));
   if (const auto* set = std::get_if<RawMemset>(&raw)) {
-    by_device(set->address,
-              extent(set->pitch_bytes, set->slice_bytes, set->width_elements * set->element_bytes,
-                     set->height, set->depth));
+    const format::Box box{set->width_elements * set->element_bytes, set->height, set->depth,
+                          set->pitch_bytes, set->slice_bytes};
+    by_device(set->address, box.extent().value_or(UINT64_MAX));
   }
   if (const auto* write = std::get_if<RawWrite>(&raw)) written(write->address);
 }

@@ -201,6 +201,31 @@ TEST(Trace, LaunchesSeeCopiesMemsetsAndEachOther) {
   EXPECT_GT(report.wave_instructions, 0U);
 }
 
+// Planes of one row each, with space behind it: packed and back again.
+TEST(Trace, PlanesOfOneRowKeepTheirDistance) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder t;
+  const std::vector<uint32_t> words = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const auto wide = t.buffer_of(words);
+  const auto packed = t.buffer_of(std::vector<uint32_t>(6, 0));
+  const auto other = t.buffer_of(std::vector<uint32_t>(12, 0));
+  format::Copy copy;
+  copy.source = {wide.id, 0, 16, 0};
+  copy.destination = {packed.id, 0, 0, 0};
+  copy.width_bytes = 8;
+  copy.depth = 3;
+  t.add(copy);
+  std::swap(copy.source, copy.destination);
+  copy.destination.allocation = other.id;
+  t.add(copy);
+  t.expect(wide, words);
+  t.expect(packed, {1, 2, 5, 6, 9, 10});
+  t.expect(other, {1, 2, 0, 0, 5, 6, 0, 0, 9, 10, 0, 0});
+  const Report report = t.check();
+  EXPECT_EQ(report.buffers_compared, 3U);
+  EXPECT_EQ(report.buffers_equal, 3U);
+}
+
 TEST(Trace, AnEndBehindTheNextBeginOfItsAddressesTakesPlaceBefore) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   for (const bool cut_off : {false, true}) {

@@ -318,7 +318,7 @@ TEST(Flights, KernelsDoNotReplaceThoseThatOthersFollowByTheNullStream) {
 }
 
 TEST(Flights, OfABoxWriteItsRowsOnly) {
-  const Flight box = box_flight(1, 100, 16, 64, 8, 3, 2);
+  const Flight box = box_flight(1, 100, {8, 3, 2, 16, 64});
   EXPECT_EQ(box.end, 100u + 64 + 32 + 8);
   for (uint64_t plane = 0; plane < 2; ++plane) {
     for (uint64_t row = 0; row < 4; ++row) {
@@ -329,12 +329,13 @@ TEST(Flights, OfABoxWriteItsRowsOnly) {
     }
   }
   EXPECT_FALSE(box.writes(99));
-  const Flight planes = box_flight(1, 0, 16, 32, 8, 1, 3);
+  const Flight planes = box_flight(1, 0, {8, 1, 3, 16, 32});
   EXPECT_TRUE(planes.writes(39) && planes.writes(64));
   EXPECT_FALSE(planes.writes(16) || planes.writes(40));
   // Without space between rows, and where rows overlap: all of it.
-  for (const Flight& whole : {box_flight(1, 0, 8, 24, 8, 3, 2), box_flight(1, 0, 0, 0, 8, 3, 2),
-                              box_flight(1, 0, 4, 0, 8, 3, 1), box_flight(1, 0, 64, 64, 8, 1, 1)}) {
+  for (const Flight& whole :
+       {box_flight(1, 0, {8, 3, 2, 8, 24}), box_flight(1, 0, {8, 3, 2, 0, 0}),
+        box_flight(1, 0, {8, 3, 1, 4, 0}), box_flight(1, 0, {8, 1, 1, 64, 64})}) {
     for (uint64_t at = 0; at < whole.end; ++at) EXPECT_TRUE(whole.writes(at)) << at;
   }
 }
