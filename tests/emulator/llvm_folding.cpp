@@ -19,6 +19,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "emulator/table/llvm_target.h"
+
 extern "C" {
 void LLVMInitializeAMDGPUTargetInfo();
 void LLVMInitializeAMDGPUTarget();
@@ -83,9 +85,9 @@ llvm::TargetMachine& machine() {
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();
     std::string error;
-    const llvm::Target* target = llvm::TargetRegistry::lookupTarget("amdgcn-amd-amdhsa", error);
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(target_name(), error);
     return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-        "amdgcn-amd-amdhsa", "gfx1030", "", llvm::TargetOptions(), std::nullopt));
+        TargetName(), "gfx1030", "", llvm::TargetOptions(), std::nullopt));
   }();
   return *made;
 }

@@ -127,7 +127,7 @@ class TestDevice {
   template <typename... Args>
   std::vector<std::byte> pack(const codeobj::Kernel& kernel, const Shape& shape, Args... args) {
     std::vector<std::byte> bytes(std::max<size_t>(kernel.kernarg_size_bytes, 256));
-    size_t index = 0;
+    [[maybe_unused]] size_t index = 0;
     (put(bytes, kernel, index++, args), ...);
     for (const auto& argument : kernel.arguments) {
       const std::string& kind = argument.value_kind;

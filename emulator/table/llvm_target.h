@@ -1,0 +1,41 @@
+// What LLVM 19 to 22 call differently. Templates, so that each takes what its LLVM has.
+#pragma once
+
+#include <llvm/MC/MCInst.h>
+#include <llvm/MC/MCInstPrinter.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <string>
+
+namespace gfxgraph::emulator {
+
+// The AMDGPU target for functions that take a target by name: a text in older ones, llvm::Triple in
+// newer ones, which call the text deprecated.
+template <typename Target = llvm::Target>
+auto target_name() {
+  constexpr const char* kName = "amdgcn-amd-amdhsa";
+  if constexpr (requires(const Target& target) { target.createMCRegInfo(llvm::Triple()); }) {
+    return llvm::Triple(kName);
+  } else {
+    return std::string(kName);
+  }
+}
+
+// The same for functions that take either, and no other.
+struct TargetName {
+  operator llvm::StringRef() const { return "amdgcn-amd-amdhsa"; }
+  operator llvm::Triple() const { return llvm::Triple("amdgcn-amd-amdhsa"); }
+};
+
+// By pointer in older ones.
+template <typename Printer>
+std::string mnemonic_of(Printer& printer, const llvm::MCInst& instruction) {
+  if constexpr (requires { printer.getMnemonic(instruction); }) {
+    return printer.getMnemonic(instruction).first;
+  } else {
+    return printer.getMnemonic(&instruction).first;
+  }
+}
+
+}  // namespace gfxgraph::emulator
