@@ -10,23 +10,18 @@
 
 namespace gfxgraph::emulator {
 
+inline constexpr const char* kTargetName = "amdgcn-amd-amdhsa";
+
 // The AMDGPU target for functions that take a target by name: a text in older ones, llvm::Triple in
 // newer ones, which call the text deprecated.
 template <typename Target = llvm::Target>
 auto target_name() {
-  constexpr const char* kName = "amdgcn-amd-amdhsa";
   if constexpr (requires(const Target& target) { target.createMCRegInfo(llvm::Triple()); }) {
-    return llvm::Triple(kName);
+    return llvm::Triple(kTargetName);
   } else {
-    return std::string(kName);
+    return std::string(kTargetName);
   }
 }
-
-// The same for functions that take either, and no other.
-struct TargetName {
-  operator llvm::StringRef() const { return "amdgcn-amd-amdhsa"; }
-  operator llvm::Triple() const { return llvm::Triple("amdgcn-amd-amdhsa"); }
-};
 
 // By pointer in older ones.
 template <typename Printer>

@@ -79,6 +79,19 @@ std::string module_text(const std::vector<Expression>& expressions) {
   return text;
 }
 
+// By llvm::Triple where LLVM has that, else by name.
+template <typename Target>
+llvm::TargetMachine* machine_of(const Target& target) {
+  const llvm::TargetOptions options;
+  const std::optional<llvm::Reloc::Model> model;
+  const llvm::Triple triple(kTargetName);
+  if constexpr (requires { target.createTargetMachine(triple, "gfx1030", "", options, model); }) {
+    return target.createTargetMachine(triple, "gfx1030", "", options, model);
+  } else {
+    return target.createTargetMachine(kTargetName, "gfx1030", "", options, model);
+  }
+}
+
 llvm::TargetMachine& machine() {
   static const std::unique_ptr<llvm::TargetMachine> made = [] {
     LLVMInitializeAMDGPUTargetInfo();
@@ -86,8 +99,7 @@ llvm::TargetMachine& machine() {
     LLVMInitializeAMDGPUTargetMC();
     std::string error;
     const llvm::Target* target = llvm::TargetRegistry::lookupTarget(target_name(), error);
-    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-        TargetName(), "gfx1030", "", llvm::TargetOptions(), std::nullopt));
+    return std::unique_ptr<llvm::TargetMachine>(machine_of(*target));
   }();
   return *made;
 }
