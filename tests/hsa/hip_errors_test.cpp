@@ -98,8 +98,8 @@ TEST(HipErrors, NoFunctionThatNeedsTheDeviceIsForgotten) {
       // Returns nothing: the launch is one of hipModuleLaunchKernel.
       "_ZN8hip_impl22hipLaunchKernelGGLImpl",
       // Descriptors of textures and surfaces, made without work of the device.
-      "_Z22hipCreateSurfaceObject", "hipBindTexture", "hipCreateTextureObject", "hipTexRefSet",
-      "hipTexObject",
+      "_Z22hipCreateSurfaceObject", "hipCreateSurfaceObject", "hipBindTexture",
+      "hipCreateTextureObject", "hipTexRefSet", "hipTexObject",
       // The agent refuses these, and HIP says so: graphics, other processes, virtual memory.
       "hipGraphics", "hipIpc", "hipMipmappedArrayCreate", "hipMemCreate", "hipMemMap",
       "hipMemUnmap", "hipMemSetAccess", "hipMemExport", "hipMemImport", "hipMemPoolExport",
