@@ -87,12 +87,12 @@ TEST(HipErrors, EveryRowIsAFunctionOfHip) {
 TEST(HipErrors, NoFunctionThatNeedsTheDeviceIsForgotten) {
   const char* const kNotTheDevice[] = {
       // Building and changing graphs; destroying.
-      "hipGraph", "hipEventDestroy", "hipStreamDestroy", "hipModuleUnload", "hipDestroy",
-      "_Z23hipDestroySurfaceObject", "hipExternalMemory", "hipImportExternal",
+      "hipGraph", "hipDrvGraph", "hipEventDestroy", "hipStreamDestroy", "hipModuleUnload",
+      "hipDestroy", "_Z23hipDestroySurfaceObject", "hipExternalMemory", "hipImportExternal",
       "hipStreamUpdateCaptureDependencies", "hipStreamGetCaptureInfo",
       // Registration, look-ups and the current device.
-      "__hip", "hipModuleGet", "hipGetSymbolAddress", "hipSetDevice", "hipCtxCreate",
-      "hipDevicePrimaryCtx", "hipDeviceSetLimit",
+      "__hip", "hipModuleGet", "hipGetSymbolAddress", "hipGetFuncBySymbol", "hipSetDevice",
+      "hipSetValidDevices", "hipCtxCreate", "hipDevicePrimaryCtx", "hipDeviceSetLimit",
       // What the program says of itself.
       "hipProfiler",
       // Returns nothing: the launch is one of hipModuleLaunchKernel.
