@@ -137,11 +137,11 @@ class TestDevice {
       const auto axis = static_cast<size_t>(kind.empty() ? 0 : kind.back() - 'x');
       uint64_t value = 0;
       if (kind.starts_with("hidden_block_count_"))
-        value = shape.grid[axis] / shape.block[axis];
+        value = shape.grid[axis] / std::max<uint32_t>(shape.block[axis], 1);  // it may be a bad one
       else if (kind.starts_with("hidden_group_size_"))
         value = shape.block[axis];
       else if (kind.starts_with("hidden_remainder_"))
-        value = shape.grid[axis] % shape.block[axis];
+        value = shape.grid[axis] % std::max<uint32_t>(shape.block[axis], 1);
       else if (kind == "hidden_grid_dims")
         value = 3;
       else
