@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-#include "emulator/table/llvm_target.h"
+#include "emulator/table/llvm_target_internal.h"
 #include "emulator/table/ops_writer.h"
 
 namespace {

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "emulator/table/llvm_target.h"
+#include "emulator/table/llvm_target_internal.h"
 
 namespace gfxgraph::emulator {
 

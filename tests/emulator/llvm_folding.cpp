@@ -19,7 +19,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "emulator/table/llvm_target.h"
+#include "emulator/table/llvm_target_internal.h"
 
 extern "C" {
 void LLVMInitializeAMDGPUTargetInfo();
