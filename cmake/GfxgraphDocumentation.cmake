@@ -1,3 +1,15 @@
+# The guides and the samples, in the folders of the source, so that links between them and includes hold.
+set(guides ${CMAKE_INSTALL_DATADIR}/doc/gfxgraph)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md NOTICE DESTINATION ${guides} COMPONENT doc)
+install(DIRECTORY docs samples include DESTINATION ${guides} COMPONENT doc)
+install(FILES format/trace.fbs DESTINATION ${guides}/format COMPONENT doc)
+install(FILES replayer/python/gfxgraph.py DESTINATION ${guides}/replayer/python COMPONENT doc)
+
+# CLI11 2.6, of Debian forky, lays --help out in another way, which documentation.py does not read.
+if(CLI11_VERSION VERSION_GREATER_EQUAL 2.6)
+  message(STATUS "CLI11 ${CLI11_VERSION}: no manual pages and no shell completion, which are made from what older ones print")
+  return()
+endif()
 # Manual pages and shell completion, from what the programs print for --help.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(documentation ${PROJECT_BINARY_DIR}/documentation)
@@ -23,10 +35,3 @@ foreach(program gfxgraph-record gfxgraph-replay)
 endforeach()
 install(FILES ${documentation}/completion/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
   RENAME _gfxgraph COMPONENT programs)
-
-# The guides and the samples, in the folders of the source, so that links between them and includes hold.
-set(guides ${CMAKE_INSTALL_DATADIR}/doc/gfxgraph)
-install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md NOTICE DESTINATION ${guides} COMPONENT doc)
-install(DIRECTORY docs samples include DESTINATION ${guides} COMPONENT doc)
-install(FILES format/trace.fbs DESTINATION ${guides}/format COMPONENT doc)
-install(FILES replayer/python/gfxgraph.py DESTINATION ${guides}/replayer/python COMPONENT doc)

@@ -56,11 +56,12 @@ The tutorial, guides and reference of gfxgraph, and its sample programs in
 HIP, C, C++ and Python, in /usr/share/doc/gfxgraph.")
 
 # ---- licences: own, and those of what is linked in, as the packages that it comes from state them ----
-set(linked_in llvm-19-dev libzstd-dev libfmt-dev libxxhash-dev libflatbuffers-dev libcli11-dev nlohmann-json3-dev libexpected-dev
+set(linked_in llvm-${LLVM_VERSION_MAJOR}-dev libzstd-dev libfmt-dev libxxhash-dev libflatbuffers-dev libcli11-dev nlohmann-json3-dev libexpected-dev
   libhsa-runtime-dev libamdhip64-dev)
-foreach(module IN LISTS GFXGRAPH_D3_MODULES)
-  list(APPEND linked_in node-d3-${module})
-endforeach()
+if(GFXGRAPH_D3_FILES)
+  list(TRANSFORM GFXGRAPH_D3_MODULES PREPEND node-d3- OUTPUT_VARIABLE d3_packages)
+  list(APPEND linked_in ${d3_packages})
+endif()
 set(copyright ${PROJECT_BINARY_DIR}/copyright)
 file(READ NOTICE text)
 foreach(package IN LISTS linked_in)

@@ -440,9 +440,8 @@ struct SamplerDescriptor2 {
   uint32_t filter_mode;
   uint32_t address_modes[3];
 };
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_ext_sampler_create_v2(hsa_agent_t agent,
-                                                           const SamplerDescriptor2* descriptor,
-                                                           hsa_ext_sampler_t* sampler) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_ext_sampler_create_v2, hsa_agent_t agent,
+                        const SamplerDescriptor2* descriptor, hsa_ext_sampler_t* sampler) {
   if (descriptor == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   return create_sampler("hsa_ext_sampler_create_v2", agent, descriptor->coordinate_mode,
                         descriptor->filter_mode, descriptor->address_modes, sampler);
@@ -459,18 +458,18 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_ext_sampler_destroy(hsa_agent_t, hsa_ext_sa
 namespace gfxgraph::hsa {
 
 std::span<const std::byte> image_extension_table() {
-  struct Table {
-    hsa_ext_images_1_pfn_t functions;
-    decltype(&hsa_ext_sampler_create_v2) sampler_create_v2;
+  // hsa_ext_images_1_pfn_t of newer headers: Debian 12's ends before the last one.
+  using Function = void (*)();
+  const auto table_of = [](auto*... functions) {
+    return std::array{reinterpret_cast<Function>(functions)...};
   };
-  static const Table kTable = {
-      {hsa_ext_image_get_capability, hsa_ext_image_data_get_info, hsa_ext_image_create,
-       hsa_ext_image_destroy, hsa_ext_image_copy, hsa_ext_image_import, hsa_ext_image_export,
-       hsa_ext_image_clear, hsa_ext_sampler_create, hsa_ext_sampler_destroy,
-       hsa_ext_image_get_capability_with_layout, hsa_ext_image_data_get_info_with_layout,
-       hsa_ext_image_create_with_layout},
-      hsa_ext_sampler_create_v2};
-  return std::as_bytes(std::span(&kTable, 1));
+  static const auto kTable = table_of(
+      hsa_ext_image_get_capability, hsa_ext_image_data_get_info, hsa_ext_image_create,
+      hsa_ext_image_destroy, hsa_ext_image_copy, hsa_ext_image_import, hsa_ext_image_export,
+      hsa_ext_image_clear, hsa_ext_sampler_create, hsa_ext_sampler_destroy,
+      hsa_ext_image_get_capability_with_layout, hsa_ext_image_data_get_info_with_layout,
+      hsa_ext_image_create_with_layout, newer_hsa_ext_sampler_create_v2);
+  return std::as_bytes(std::span(kTable));
 }
 
 }  // namespace gfxgraph::hsa

@@ -462,9 +462,9 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t
 }
 
 // Only in newer headers. There is one engine, so the requested one is ignored.
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_on_engine(
-    void* to, hsa_agent_t, const void* from, hsa_agent_t, size_t size, uint32_t dependency_count,
-    const hsa_signal_t* dependencies, hsa_signal_t completion, uint32_t, bool) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_amd_memory_async_copy_on_engine, void* to, hsa_agent_t,
+                        const void* from, hsa_agent_t, size_t size, uint32_t dependency_count,
+                        const hsa_signal_t* dependencies, hsa_signal_t completion, uint32_t, bool) {
   return copy_linear("hsa_amd_memory_async_copy_on_engine", to, from, size, dependency_count,
                      dependencies, completion);
 }

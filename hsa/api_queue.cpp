@@ -97,8 +97,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* qu
 }
 
 // Only in newer headers.
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* queue, uint32_t attribute,
-                                                        void* value) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_amd_queue_get_info, hsa_queue_t* queue, uint32_t attribute,
+                        void* value) {
   constexpr const char* kCall = "hsa_amd_queue_get_info";
   return queue_entry(kCall, queue, [&](Queue& known) {
     return answer(kCall, AttributeOf::kQueue, attribute, value, [&](uint32_t number, Answer& out) {

@@ -1,5 +1,6 @@
 // Virtual memory (ROCr 1.6 and newer). Debian 12's headers lack these calls, so their types are
-// declared here, as in hsa_ext_amd.h of ROCr 1.10.
+// declared here, as in hsa_ext_amd.h of ROCr 1.10, under names that do not meet those of newer
+// headers.
 #include "hsa/attributes.h"
 #include "hsa/device.h"
 #include "hsa/runtime.h"
@@ -58,9 +59,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_free(void* address, size_t
                [&] { return answer(kCall, free_range(static_cast<std::byte*>(address), bytes)); });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool,
-                                                            size_t bytes, uint32_t type, uint64_t,
-                                                            uint64_t* memory) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_amd_vmem_handle_create, hsa_amd_memory_pool_t pool, size_t bytes,
+                        uint32_t type, uint64_t, uint64_t* memory) {
   constexpr const char* kCall = "hsa_amd_vmem_handle_create";
   return entry(kCall, [&] {
     if (memory == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -75,13 +75,13 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_handle_release(uint64_t memory) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_amd_vmem_handle_release, uint64_t memory) {
   constexpr const char* kCall = "hsa_amd_vmem_handle_release";
   return entry(kCall, [&] { return answer(kCall, release_memory(memory)); });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_map(void* address, size_t bytes, size_t offset,
-                                                  uint64_t memory, uint64_t) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_amd_vmem_map, void* address, size_t bytes, size_t offset,
+                        uint64_t memory, uint64_t) {
   constexpr const char* kCall = "hsa_amd_vmem_map";
   return entry(kCall, [&] {
     return answer(kCall, map_range(static_cast<std::byte*>(address), bytes, offset, memory));
@@ -94,8 +94,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_unmap(void* address, size_t bytes)
                [&] { return answer(kCall, unmap_range(static_cast<std::byte*>(address), bytes)); });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_set_access(void* address, size_t bytes,
-                                                         const AccessOfAgent* list, size_t count) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_amd_vmem_set_access, void* address, size_t bytes,
+                        const AccessOfAgent* list, size_t count) {
   constexpr const char* kCall = "hsa_amd_vmem_set_access";
   return entry(kCall, [&] {
     if (list == nullptr || count == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -113,8 +113,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_set_access(void* address, size_t b
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_get_access(void* address, uint32_t* permissions,
-                                                         hsa_agent_t agent) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_amd_vmem_get_access, void* address, uint32_t* permissions,
+                        hsa_agent_t agent) {
   constexpr const char* kCall = "hsa_amd_vmem_get_access";
   return entry(kCall, [&] {
     if (permissions == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -123,8 +123,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_get_access(void* address, uint32_t
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_export_shareable_handle(int* descriptor,
-                                                                      uint64_t memory, uint64_t) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_amd_vmem_export_shareable_handle, int* descriptor, uint64_t memory,
+                        uint64_t) {
   constexpr const char* kCall = "hsa_amd_vmem_export_shareable_handle";
   return entry(kCall, [&] {
     if (descriptor == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -132,8 +132,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_export_shareable_handle(int* descr
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_import_shareable_handle(int descriptor,
-                                                                      uint64_t* memory) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_amd_vmem_import_shareable_handle, int descriptor, uint64_t* memory) {
   constexpr const char* kCall = "hsa_amd_vmem_import_shareable_handle";
   return entry(kCall, [&] {
     if (memory == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -141,7 +140,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_import_shareable_handle(int descri
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_retain_alloc_handle(uint64_t* memory, void* address) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_amd_vmem_retain_alloc_handle, uint64_t* memory, void* address) {
   constexpr const char* kCall = "hsa_amd_vmem_retain_alloc_handle";
   return entry(kCall, [&] {
     if (memory == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -149,8 +148,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_retain_alloc_handle(uint64_t* memo
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_vmem_get_alloc_properties_from_handle(
-    uint64_t memory, hsa_amd_memory_pool_t* pool, uint32_t* type) {
+GFXGRAPH_HSA_NEWER_CALL(hsa_amd_vmem_get_alloc_properties_from_handle, uint64_t memory,
+                        hsa_amd_memory_pool_t* pool, uint32_t* type) {
   constexpr const char* kCall = "hsa_amd_vmem_get_alloc_properties_from_handle";
   return entry(kCall, [&] {
     if (pool == nullptr || type == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;

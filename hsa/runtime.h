@@ -91,3 +91,8 @@ hsa_status_t entry(const char* call, const Body& body) noexcept {
 }  // namespace gfxgraph::hsa
 
 #define GFXGRAPH_HSA_EXPORT extern "C" __attribute__((visibility("default")))
+// For a call that Debian 12's headers lack, and newer ones declare with types that these lack, too:
+// a name of its own for the compiler, HSA's name for the linker.
+#define GFXGRAPH_HSA_NEWER_CALL(name, ...)                                   \
+  GFXGRAPH_HSA_EXPORT hsa_status_t newer_##name(__VA_ARGS__) __asm__(#name); \
+  hsa_status_t newer_##name(__VA_ARGS__)

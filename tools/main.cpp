@@ -18,6 +18,7 @@
 #include "base/suggestion.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
+#include "tools/report_page.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -72,8 +73,9 @@ void print_help() {
       "\nUsage: gfxgraph COMMAND ARGUMENTS...   (gfxgraph COMMAND --help lists its options)\n\n",
       2);
   for (const Command& command : kCommands) {
-    show(fmt::format("  {:<10} {}\n  {:<10}   {}\n", command.name, command.arguments, "",
-                     command.summary),
+    const bool refused = command.run == report_command && page_files().empty();
+    show(fmt::format("  {:<10} {}\n  {:<10}   {}{}\n", command.name, command.arguments, "",
+                     command.summary, refused ? " (refused: built without D3)" : ""),
          17);
   }
   show(

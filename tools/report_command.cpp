@@ -94,6 +94,13 @@ int report_command(int argc, char** argv) {
   bool no_sandbox = false;
   add_sandbox_option(app, no_sandbox);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
+  if (page_files().empty()) {
+    return report(
+        {Status::kUnsupported,
+         "report: this gfxgraph was built without D3, which draws the pages; build it with "
+         "Debian's packages node-d3-* (cmake -DGFXGRAPH_D3=ON names what is missing), or "
+         "use gfxgraph info and gfxgraph export --format perfetto or dot"});
+  }
   enforce("report", limits);
   sandbox::Access access{.read = {path}, .write = {output}, .programs = true};
   access.read.insert(access.read.end(), results.begin(), results.end());

@@ -11,7 +11,8 @@ struct PageFile {
   std::string_view text;
 };
 
-// page.html first, then page.css, then the scripts in the order in which they run.
+// page.html first, then page.css, then the scripts in the order in which they run. Empty if
+// gfxgraph was built without D3 (cmake/GfxgraphD3.cmake).
 std::span<const PageFile> page_files();
 
 }  // namespace gfxgraph::tools

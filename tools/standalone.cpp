@@ -1,6 +1,7 @@
 #include "tools/standalone.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "emulator/table/llvm_target_internal.h"
 #include "emulator/table/ops_writer.h"
 
 namespace {
@@ -44,7 +45,7 @@ class Disassembler {
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUDisassembler();
-    const std::string triple = "amdgcn-amd-amdhsa";
+    const auto triple = gfxgraph::emulator::target_name();
     std::string error;
     const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
     if (target == nullptr) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdlib>
 #include <deque>
 #include <functional>
@@ -118,6 +119,16 @@ class Worker {
   bool working_ = false;
 };
 
+// What the unversioned hipGetDeviceProperties fills in every runtime: hipDeviceProp_t of HIP 5's
+// headers. That of newer headers is of hipGetDevicePropertiesR0600.
+struct DeviceProperties {
+  char name[256];
+  std::byte numbers[140];
+  char gcnArchName[256];
+  std::byte more[140];
+};
+static_assert(sizeof(DeviceProperties) == 792 && offsetof(DeviceProperties, gcnArchName) == 396);
+
 class HipDevice final : public Device {
  public:
   DeviceFacts facts() override {
@@ -126,9 +137,7 @@ class HipDevice final : public Device {
       facts->direct = std::atoi(direct) != 0;  // what HIP takes for true as a number
     waiter_.run([] {});  // started now: later the dynamic linker's lock may be held
     run([facts] {
-      hipDeviceProp_t properties{};
-      // The unversioned symbol has this layout in every runtime; newer headers rename the other
-      // one.
+      DeviceProperties properties{};
       if (real(kCall_hipGetDeviceProperties, &properties, 0) == hipSuccess) {
         facts->gpu_arch = properties.gcnArchName;
         facts->device_name = properties.name;
@@ -155,7 +164,7 @@ class HipDevice final : public Device {
   std::string use(format::DeviceNumber device) override {
     std::string arch;
     run([&] {
-      hipDeviceProp_t properties{};
+      DeviceProperties properties{};
       if (real(kCall_hipGetDeviceProperties, &properties, static_cast<int>(device)) == hipSuccess)
         arch = properties.gcnArchName;
     });

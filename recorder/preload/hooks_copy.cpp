@@ -62,23 +62,27 @@ bool raw_copy_driver_2d(const hip_Memcpy2D& params, RawCopy& raw) {
   return known;
 }
 
-// HIP_MEMCPY3D of HIP 6, which made its numbers wider.
-struct WideMemcpy3d {
-  size_t srcXInBytes, srcY, srcZ, srcLOD;
+// HIP_MEMCPY3D, whatever the header has: HIP 6 made its numbers wider.
+template <typename Number>
+struct DriverBox {
+  Number srcXInBytes, srcY, srcZ, srcLOD;
   hipMemoryType srcMemoryType;
   const void* srcHost;
   hipDeviceptr_t srcDevice;
   hipArray_t srcArray;
-  size_t srcPitch, srcHeight;
-  size_t dstXInBytes, dstY, dstZ, dstLOD;
+  Number srcPitch, srcHeight;
+  Number dstXInBytes, dstY, dstZ, dstLOD;
   hipMemoryType dstMemoryType;
   void* dstHost;
   hipDeviceptr_t dstDevice;
   hipArray_t dstArray;
-  size_t dstPitch, dstHeight;
-  size_t WidthInBytes, Height, Depth;
+  Number dstPitch, dstHeight;
+  Number WidthInBytes, Height, Depth;
 };
-static_assert(sizeof(WideMemcpy3d) == 184);
+using NarrowBox = DriverBox<unsigned int>;
+using WideBox = DriverBox<size_t>;
+static_assert(sizeof(NarrowBox) == 128 && sizeof(WideBox) == 184);
+static_assert(sizeof(HIP_MEMCPY3D) == sizeof(NarrowBox) || sizeof(HIP_MEMCPY3D) == sizeof(WideBox));
 
 template <typename Params>
 bool raw_copy_box(const Params& params, RawCopy& raw) {
@@ -130,15 +134,15 @@ bool built(const Params* params, RawCopy& raw) {
   const std::optional<Params> given = read_given(params);
   return given && build(*given, raw);
 }
-// Longer than the header says from HIP 6 on.
 template <>
 bool built<raw_copy_driver_3d>(const HIP_MEMCPY3D* params, RawCopy& raw) {
-  if (runtime_major() < 6) {
-    const std::optional<HIP_MEMCPY3D> given = read_given(params);
-    return given && raw_copy_driver_3d(*given, raw);
-  }
-  const auto given = read_given(reinterpret_cast<const WideMemcpy3d*>(params));
-  return given && raw_copy_box(*given, raw);
+  raw.form = CopyForm::kDriverBox;
+  const auto built_from = [&](const auto* box) {
+    const auto given = read_given(box);
+    return given && raw_copy_box(*given, raw);
+  };
+  return runtime_major() >= 6 ? built_from(reinterpret_cast<const WideBox*>(params))
+                              : built_from(reinterpret_cast<const NarrowBox*>(params));
 }
 
 template <typename Call>
@@ -224,10 +228,9 @@ RawCopy raw_copy_1d(const void* destination, const void* source, size_t bytes,
 }
 
 bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) noexcept {
-  static_assert(sizeof(HIP_MEMCPY3D) < sizeof(WideMemcpy3d));  // the header of HIP 5
   raw.form = CopyForm::kDriverBox;
-  return runtime_major() >= 6 ? raw_copy_box(reinterpret_cast<const WideMemcpy3d&>(params), raw)
-                              : raw_copy_box(params, raw);
+  return runtime_major() >= 6 ? raw_copy_box(reinterpret_cast<const WideBox&>(params), raw)
+                              : raw_copy_box(reinterpret_cast<const NarrowBox&>(params), raw);
 }
 
 bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {

@@ -377,8 +377,8 @@ GFXGRAPH_HOOK hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* executable
   return result;
 }
 // HIP 6.1: the parameters are an opaque structure here.
-GFXGRAPH_HOOK hipError_t hipGraphInstantiateWithParams(hipGraphExec_t* executable, hipGraph_t graph,
-                                                       void* params) {
+GFXGRAPH_NEWER_HOOK(hipGraphInstantiateWithParams, hipGraphExec_t* executable, hipGraph_t graph,
+                    void* params) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphInstantiateWithParams, executable, graph, params);
   if (scope.record && result == hipSuccess)

@@ -5,6 +5,8 @@
 #define __HIP_PLATFORM_AMD__ 1
 #endif
 #include <hip/hip_runtime_api.h>
+// HIP 6 makes a macro of it; newer standard libraries write [[__gnu__::__noinline__]].
+#undef __noinline__
 
 #include <atomic>
 #include <type_traits>
@@ -16,6 +18,11 @@
 #include "recorder/recorder.h"
 
 #define GFXGRAPH_HOOK extern "C" __attribute__((visibility("default")))
+// For a call that Debian 12's HIP header lacks, and newer ones declare with types that it lacks,
+// too (newer_hip.h): a name of its own for the compiler, HIP's name for the linker.
+#define GFXGRAPH_NEWER_HOOK(name, ...)                               \
+  GFXGRAPH_HOOK hipError_t newer_##name(__VA_ARGS__) __asm__(#name); \
+  hipError_t newer_##name(__VA_ARGS__)
 
 namespace gfxgraph::recorder {
 

@@ -190,9 +190,8 @@ GFXGRAPH_HOOK hipError_t hipExtLaunchMultiKernelMultiDevice(hipLaunchParams* lis
   return launches(kIndex, [&] { return list_of(kIndex, list, count, flags, false); }, call);
 }
 
-GFXGRAPH_HOOK hipError_t hipModuleLaunchCooperativeKernelMultiDevice(FunctionLaunchParams* list,
-                                                                     unsigned int count,
-                                                                     unsigned int flags) {
+GFXGRAPH_NEWER_HOOK(hipModuleLaunchCooperativeKernelMultiDevice, FunctionLaunchParams* list,
+                    unsigned int count, unsigned int flags) {
   constexpr int kIndex = kCall_hipModuleLaunchCooperativeKernelMultiDevice;
   const auto call = [&] { return real(kIndex, list, count, flags); };
   const Scope scope(CallKind::kMayJoin);

@@ -191,8 +191,8 @@ constexpr uint64_t kPerThreadDefaultStream = 2;  // HIP_GET_PROC_ADDRESS_PER_THR
 
 }  // namespace
 
-GFXGRAPH_HOOK hipError_t hipGetProcAddress(const char* name, void** function, int version,
-                                           uint64_t flags, void* status) {
+GFXGRAPH_NEWER_HOOK(hipGetProcAddress, const char* name, void** function, int version,
+                    uint64_t flags, void* status) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGetProcAddress, name, function, version, flags, status);
   if (result == hipSuccess) hook_pointer(name, function, flags == kPerThreadDefaultStream);

@@ -106,7 +106,7 @@ RawAction driver_memset_action(const void* params) {
 
 // ---- HIP 6: one call for all kinds of nodes -----------------------------------------------------
 
-GFXGRAPH_HOOK hipError_t hipGraphAddNode(GFXGRAPH_NODE_PARAMETERS, const GraphNodeParams* params) {
+GFXGRAPH_NEWER_HOOK(hipGraphAddNode, GFXGRAPH_NODE_PARAMETERS, const GraphNodeParams* params) {
   const Scope scope;
   const GenericNode generic(scope, params);
   const hipError_t result =
@@ -121,7 +121,7 @@ GFXGRAPH_HOOK hipError_t hipGraphAddNode(GFXGRAPH_NODE_PARAMETERS, const GraphNo
 }
 
 // HIP gives a child graph node no other graph by this call.
-GFXGRAPH_HOOK hipError_t hipGraphNodeSetParams(hipGraphNode_t node, const GraphNodeParams* params) {
+GFXGRAPH_NEWER_HOOK(hipGraphNodeSetParams, hipGraphNode_t node, const GraphNodeParams* params) {
   const Scope scope;
   const GenericNode generic(scope, params);
   const hipError_t result = real(kCall_hipGraphNodeSetParams, node, generic.given());
@@ -129,8 +129,8 @@ GFXGRAPH_HOOK hipError_t hipGraphNodeSetParams(hipGraphNode_t node, const GraphN
                       [&] { return generic.action(kCall_hipGraphNodeSetParams); });
 }
 
-GFXGRAPH_HOOK hipError_t hipGraphExecNodeSetParams(hipGraphExec_t executable, hipGraphNode_t node,
-                                                   const GraphNodeParams* params) {
+GFXGRAPH_NEWER_HOOK(hipGraphExecNodeSetParams, hipGraphExec_t executable, hipGraphNode_t node,
+                    const GraphNodeParams* params) {
   const Scope scope;
   const GenericNode generic(scope, params);
   const hipError_t result =
@@ -154,8 +154,8 @@ GFXGRAPH_HOOK hipError_t hipDrvGraphAddMemcpyNode(GFXGRAPH_NODE_PARAMETERS,
                [&] { return driver_copy_action(*params, kCall_hipDrvGraphAddMemcpyNode); });
 }
 
-GFXGRAPH_HOOK hipError_t hipDrvGraphAddMemsetNode(GFXGRAPH_NODE_PARAMETERS, const void* params,
-                                                  hipCtx_t context) {
+GFXGRAPH_NEWER_HOOK(hipDrvGraphAddMemsetNode, GFXGRAPH_NODE_PARAMETERS, const void* params,
+                    hipCtx_t context) {
   const Scope scope;
   const hipError_t result =
       real(kCall_hipDrvGraphAddMemsetNode, node, graph, dependencies, count, params, context);
@@ -184,9 +184,8 @@ GFXGRAPH_HOOK hipError_t hipDrvGraphExecMemcpyNodeSetParams(hipGraphExec_t execu
       [&] { return driver_copy_action(*params, kCall_hipDrvGraphExecMemcpyNodeSetParams); });
 }
 
-GFXGRAPH_HOOK hipError_t hipDrvGraphExecMemsetNodeSetParams(hipGraphExec_t executable,
-                                                            hipGraphNode_t node, const void* params,
-                                                            hipCtx_t context) {
+GFXGRAPH_NEWER_HOOK(hipDrvGraphExecMemsetNodeSetParams, hipGraphExec_t executable,
+                    hipGraphNode_t node, const void* params, hipCtx_t context) {
   const Scope scope;
   const hipError_t result =
       real(kCall_hipDrvGraphExecMemsetNodeSetParams, executable, node, params, context);
@@ -196,8 +195,7 @@ GFXGRAPH_HOOK hipError_t hipDrvGraphExecMemsetNodeSetParams(hipGraphExec_t execu
 
 // ---- memory of graphs ---------------------------------------------------------------------------
 
-GFXGRAPH_HOOK hipError_t hipGraphAddMemAllocNode(GFXGRAPH_NODE_PARAMETERS,
-                                                 MemoryNodeParams* params) {
+GFXGRAPH_NEWER_HOOK(hipGraphAddMemAllocNode, GFXGRAPH_NODE_PARAMETERS, MemoryNodeParams* params) {
   const Scope scope;
   const hipError_t result =
       real(kCall_hipGraphAddMemAllocNode, node, graph, dependencies, count, params);
@@ -224,8 +222,8 @@ GFXGRAPH_HOOK hipError_t hipDrvGraphAddMemFreeNode(GFXGRAPH_NODE_PARAMETERS,
 
 // ---- values that are written and waited for -----------------------------------------------------
 
-GFXGRAPH_HOOK hipError_t hipGraphAddBatchMemOpNode(GFXGRAPH_NODE_PARAMETERS,
-                                                   const BatchNodeParams* params) {
+GFXGRAPH_NEWER_HOOK(hipGraphAddBatchMemOpNode, GFXGRAPH_NODE_PARAMETERS,
+                    const BatchNodeParams* params) {
   const Scope scope;
   const hipError_t result =
       real(kCall_hipGraphAddBatchMemOpNode, node, graph, dependencies, count, params);
@@ -233,17 +231,15 @@ GFXGRAPH_HOOK hipError_t hipGraphAddBatchMemOpNode(GFXGRAPH_NODE_PARAMETERS,
                [&] { return value_list_action(*params); });
 }
 
-GFXGRAPH_HOOK hipError_t hipGraphBatchMemOpNodeSetParams(hipGraphNode_t node,
-                                                         BatchNodeParams* params) {
+GFXGRAPH_NEWER_HOOK(hipGraphBatchMemOpNodeSetParams, hipGraphNode_t node, BatchNodeParams* params) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphBatchMemOpNodeSetParams, node, params);
   return node_changed(scope, result, kCall_hipGraphBatchMemOpNodeSetParams, node,
                       [&] { return value_list_action(*params); });
 }
 
-GFXGRAPH_HOOK hipError_t hipGraphExecBatchMemOpNodeSetParams(hipGraphExec_t executable,
-                                                             hipGraphNode_t node,
-                                                             const BatchNodeParams* params) {
+GFXGRAPH_NEWER_HOOK(hipGraphExecBatchMemOpNodeSetParams, hipGraphExec_t executable,
+                    hipGraphNode_t node, const BatchNodeParams* params) {
   const Scope scope;
   const hipError_t result =
       real(kCall_hipGraphExecBatchMemOpNodeSetParams, executable, node, params);

@@ -261,10 +261,9 @@ GFXGRAPH_HOOK hipError_t hipStreamBeginCapture_spt(hipStream_t stream, hipStream
   return result;
 }
 // HIP 6.2. What the dependencies' edges carry is opaque here.
-GFXGRAPH_HOOK hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph,
-                                                      const hipGraphNode_t* dependencies,
-                                                      const void* edges, size_t count,
-                                                      hipStreamCaptureMode mode) {
+GFXGRAPH_NEWER_HOOK(hipStreamBeginCaptureToGraph, hipStream_t stream, hipGraph_t graph,
+                    const hipGraphNode_t* dependencies, const void* edges, size_t count,
+                    hipStreamCaptureMode mode) {
   const Scope scope;
   const hipError_t result =
       real(kCall_hipStreamBeginCaptureToGraph, stream, graph, dependencies, edges, count, mode);

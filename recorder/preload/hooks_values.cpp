@@ -57,8 +57,8 @@ GFXGRAPH_HOOK hipError_t hipStreamWaitValue64(hipStream_t stream, void* address,
 }
 
 // A list of writes and waits, executed in order, without masks.
-GFXGRAPH_HOOK hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned int count,
-                                             BatchMemOp* operations, unsigned int flags) {
+GFXGRAPH_NEWER_HOOK(hipStreamBatchMemOp, hipStream_t stream, unsigned int count,
+                    BatchMemOp* operations, unsigned int flags) {
   constexpr int kIndex = kCall_hipStreamBatchMemOp;
   const Scope scope;
   const auto call = [&] { return real(kIndex, stream, count, operations, flags); };

@@ -1,6 +1,6 @@
 #include "recorder/tool/outcome.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "emulator/table/llvm_target_internal.h"
+
 namespace gfxgraph::emulator {
 
 struct LlvmDisassembler::Impl {
@@ -31,7 +33,7 @@ LlvmDisassembler::LlvmDisassembler() : impl_(std::make_unique<Impl>()) {
   LLVMInitializeAMDGPUTargetInfo();
   LLVMInitializeAMDGPUTargetMC();
   LLVMInitializeAMDGPUDisassembler();
-  const std::string triple = "amdgcn-amd-amdhsa";
+  const auto triple = target_name();
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   impl_->registers.reset(target->createMCRegInfo(triple));
@@ -72,7 +74,7 @@ LlvmDisassembler::Result LlvmDisassembler::decode(std::span<const uint32_t> word
                  .contains(operand.getReg());
   }
   if (!r.ok) return r;
-  r.mnemonic = impl_->printer->getMnemonic(&inst).first;
+  r.mnemonic = mnemonic_of(*impl_->printer, inst);
   r.mnemonic.resize(std::min(r.mnemonic.size(), r.mnemonic.find_first_of(" \t")));
   for (const std::string suffix : {"_e32", "_e64", "_sdwa", "_dpp8", "_dpp"}) {
     if (!r.mnemonic.ends_with(suffix)) continue;

@@ -19,6 +19,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "emulator/table/llvm_target_internal.h"
+
 extern "C" {
 void LLVMInitializeAMDGPUTargetInfo();
 void LLVMInitializeAMDGPUTarget();
@@ -77,15 +79,27 @@ std::string module_text(const std::vector<Expression>& expressions) {
   return text;
 }
 
+// By llvm::Triple where LLVM has that, else by name.
+template <typename Target>
+llvm::TargetMachine* machine_of(const Target& target) {
+  const llvm::TargetOptions options;
+  const std::optional<llvm::Reloc::Model> model;
+  const llvm::Triple triple(kTargetName);
+  if constexpr (requires { target.createTargetMachine(triple, "gfx1030", "", options, model); }) {
+    return target.createTargetMachine(triple, "gfx1030", "", options, model);
+  } else {
+    return target.createTargetMachine(kTargetName, "gfx1030", "", options, model);
+  }
+}
+
 llvm::TargetMachine& machine() {
   static const std::unique_ptr<llvm::TargetMachine> made = [] {
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();
     std::string error;
-    const llvm::Target* target = llvm::TargetRegistry::lookupTarget("amdgcn-amd-amdhsa", error);
-    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-        "amdgcn-amd-amdhsa", "gfx1030", "", llvm::TargetOptions(), std::nullopt));
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(target_name(), error);
+    return std::unique_ptr<llvm::TargetMachine>(machine_of(*target));
   }();
   return *made;
 }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "tests/emulator/observers.h"
 #include "tests/emulator/test_device.h"
 
@@ -126,6 +128,9 @@ TEST(Observer, LdsAndBufferEvents) {
 }
 
 TEST(Observer, FlatEventsAreSplitByAperture) {
+  if (std::string_view(GFXGRAPH_UNOPTIMISED) != "-O0")
+    GTEST_SKIP() << "this hipcc makes wrong code at -O0 (tests/CMakeLists.txt), and at "
+                    "-O1 no generic pointer to scratch is left";
   Recorder recorder;
   TestDevice device(one_thread(), recorder_backend(), &recorder);
   ASSERT_EQ(device.load(GFXGRAPH_KERNEL_DIR "/engine_O0.co"), "");  // keeps its generic pointers

@@ -105,13 +105,14 @@ class Definedness {
   void before(WaveState& state, const Wave& wave, const Inst& inst) {
     const InstOperands& operands = operands_of(inst);
     exec_ = wave.exec();
+    // Compilers write the others of its lanes or not: an atomic that one lane performs for all.
+    const uint32_t read = inst.op == Op::v_readfirstlane_b32 ? exec_ & (0 - exec_) : exec_;
     for (int n = 0; n < operands.source_count; ++n) {
       const OperandRef& ref = operands.source[n];
       for (uint32_t d = 0; d < ref.dwords; ++d) {
         const bool vgpr = operand::is_vgpr(ref.code);
         const uint32_t number = vgpr ? ref.code - 256u + d : ref.code + d;
-        const bool undefined =
-            vgpr ? (wave.exec() & ~state.vgpr[number]) != 0 : !state.sgpr[number];
+        const bool undefined = vgpr ? (read & ~state.vgpr[number]) != 0 : !state.sgpr[number];
         if (undefined)
           ++undefined_reads[std::string(op_name(inst.op)) + (vgpr ? " v" : " s") +
                             std::to_string(number)];

@@ -116,6 +116,9 @@ class TestDevice {
     d.cooperative = d.set_grid_barrier = shape.cooperative;
     d.group_segment_bytes = kernel.descriptor.group_segment_bytes + shape.dynamic_lds;
     d.private_segment_bytes = kernel.descriptor.private_segment_bytes;
+    // Newer compilers leave it to the runtime how deep a recursion may go.
+    if (kernel.descriptor.dynamic_stack() || kernel.uses_dynamic_stack)
+      d.private_segment_bytes += 16384;
     d.kernarg_address = reinterpret_cast<uint64_t>(kernarg_);
     d.packet_address = reinterpret_cast<uint64_t>(packet_);
     d.queue_address = reinterpret_cast<uint64_t>(queue_);
@@ -127,18 +130,18 @@ class TestDevice {
   template <typename... Args>
   std::vector<std::byte> pack(const codeobj::Kernel& kernel, const Shape& shape, Args... args) {
     std::vector<std::byte> bytes(std::max<size_t>(kernel.kernarg_size_bytes, 256));
-    size_t index = 0;
+    [[maybe_unused]] size_t index = 0;
     (put(bytes, kernel, index++, args), ...);
     for (const auto& argument : kernel.arguments) {
       const std::string& kind = argument.value_kind;
       const auto axis = static_cast<size_t>(kind.empty() ? 0 : kind.back() - 'x');
       uint64_t value = 0;
       if (kind.starts_with("hidden_block_count_"))
-        value = shape.grid[axis] / shape.block[axis];
+        value = shape.grid[axis] / std::max<uint32_t>(shape.block[axis], 1);  // it may be a bad one
       else if (kind.starts_with("hidden_group_size_"))
         value = shape.block[axis];
       else if (kind.starts_with("hidden_remainder_"))
-        value = shape.grid[axis] % shape.block[axis];
+        value = shape.grid[axis] % std::max<uint32_t>(shape.block[axis], 1);
       else if (kind == "hidden_grid_dims")
         value = 3;
       else

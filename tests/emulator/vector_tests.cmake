@@ -17,7 +17,8 @@ llvm_map_components_to_libnames(decode_test_llvm AMDGPUDisassembler AMDGPUDesc A
 gfxgraph_test(emulator_decode_test LABEL unit SOURCES decode_test.cpp llvm_disassembler.cpp
   LIBS gfxgraph::emulator gfxgraph::codeobj ${decode_test_llvm})
 target_include_directories(emulator_decode_test SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
-target_compile_definitions(emulator_decode_test PRIVATE GFXGRAPH_KERNEL_DIR="${kernel_dir}")
+target_compile_definitions(emulator_decode_test PRIVATE GFXGRAPH_KERNEL_DIR="${kernel_dir}"
+  GFXGRAPH_LLVM_MAJOR=${LLVM_VERSION_MAJOR})
 add_dependencies(emulator_decode_test emulator_test_kernels)
 
 gfxgraph_test(emulator_transcendental_test LABEL unit SOURCES transcendental_test.cpp LIBS emulator_vector_model)
@@ -39,6 +40,10 @@ add_test(NAME emulator_table_test
   COMMAND ${CMAKE_COMMAND} -DPROBE=$<TARGET_FILE:gfxgraph-isa-probe> -DTABLE_DIR=${PROJECT_SOURCE_DIR}/emulator/table
           -DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR} -P ${CMAKE_CURRENT_SOURCE_DIR}/table_test.cmake)
 set_tests_properties(emulator_table_test PROPERTIES LABELS unit)
+if(NOT LLVM_VERSION_MAJOR EQUAL 19)  # ctest names it as disabled
+  message(STATUS "LLVM ${LLVM_VERSION_MAJOR}: opcode tables and disassembly, which are LLVM 19's, are not compared with it")
+  set_tests_properties(emulator_table_test PROPERTIES DISABLED TRUE)
+endif()
 
 # docs/isa-coverage.md is what the coverage program writes.
 add_executable(gfxgraph-isa-coverage coverage.cpp memory_model.cpp scalar_model.cpp)

@@ -13,6 +13,7 @@
 #include "hsa/attributes.h"
 #include "tests/hsa/agent_fixture.h"
 #include "tests/hsa/code_file.h"
+#include "tests/hsa/newer_calls.h"
 
 namespace gfxgraph::hsa_test {
 namespace {
@@ -107,7 +108,7 @@ class AttributeTest : public AgentTest {
       });
     }
     asks_[AttributeOf::kQueue].push_back(
-        [this](uint32_t n, void* value) { return hsa_amd_queue_get_info_(queue_, n, value); });
+        [this](uint32_t n, void* value) { return newer_hsa_amd_queue_get_info(queue_, n, value); });
     hsa_ven_amd_loader_1_03_pfn_t table{};
     ASSERT_EQ(
         hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof(table), &table),
@@ -119,7 +120,6 @@ class AttributeTest : public AgentTest {
   }
 
   // Of newer headers.
-  static hsa_status_t hsa_amd_queue_get_info_(hsa_queue_t* queue, uint32_t n, void* value);
 
   // Bytes from the first to the last that the call wrote, learnt with two different canaries.
   static size_t written(const Ask& ask, uint32_t n, hsa_status_t* status) {
@@ -153,11 +153,6 @@ class AttributeTest : public AgentTest {
   hsa_queue_t* queue_ = nullptr;
   std::map<AttributeOf, std::vector<Ask>> asks_;
 };
-
-extern "C" hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* queue, uint32_t attribute, void* value);
-hsa_status_t AttributeTest::hsa_amd_queue_get_info_(hsa_queue_t* queue, uint32_t n, void* value) {
-  return hsa_amd_queue_get_info(queue, n, value);
-}
 
 TEST_F(AttributeTest, EachWritesItsDocumentedBytesAndNoOthers) {
   for (const Row& row : kRows) {

@@ -5,26 +5,7 @@
 
 #include "tests/hsa/agent_fixture.h"
 #include "tests/hsa/code_file.h"
-
-// Of ROCr 1.6 and newer; Debian 12's headers do not have them.
-extern "C" {
-struct AccessOfAgent {
-  uint32_t permissions;
-  hsa_agent_t agent;
-};
-hsa_status_t hsa_amd_queue_get_info(hsa_queue_t*, uint32_t, void*);
-hsa_status_t hsa_amd_vmem_address_reserve(void**, size_t, uint64_t, uint64_t);
-hsa_status_t hsa_amd_vmem_address_free(void*, size_t);
-hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t, size_t, uint32_t, uint64_t,
-                                        uint64_t*);
-hsa_status_t hsa_amd_vmem_handle_release(uint64_t);
-hsa_status_t hsa_amd_vmem_map(void*, size_t, size_t, uint64_t, uint64_t);
-hsa_status_t hsa_amd_vmem_unmap(void*, size_t);
-hsa_status_t hsa_amd_vmem_set_access(void*, size_t, const AccessOfAgent*, size_t);
-hsa_status_t hsa_amd_vmem_get_access(void*, uint32_t*, hsa_agent_t);
-hsa_status_t hsa_amd_vmem_get_alloc_properties_from_handle(uint64_t, hsa_amd_memory_pool_t*,
-                                                           uint32_t*);
-}
+#include "tests/hsa/newer_calls.h"
 
 namespace gfxgraph::hsa_test {
 namespace {
@@ -154,7 +135,7 @@ TEST_F(DevicesTest, AQueueBelongsToItsAgent) {
     ASSERT_EQ(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &queue),
               HSA_STATUS_SUCCESS);
     hsa_agent_t owner{};
-    EXPECT_EQ(hsa_amd_queue_get_info(queue, 0, &owner), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(newer_hsa_amd_queue_get_info(queue, 0, &owner), HSA_STATUS_SUCCESS);
     EXPECT_EQ(owner.handle, gpu.handle);
     EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
   }
@@ -240,24 +221,24 @@ TEST_F(DevicesTest, MappedMemoryCountsForItsDeviceAndIsAllowedForEachAlone) {
   const uint64_t before = free_bytes(gpus_[1]);
   uint64_t memory = 0;
   const hsa_amd_memory_pool_t pool = pools(gpus_[1])[0];
-  ASSERT_EQ(hsa_amd_vmem_handle_create(pool, kMiB, 1, 0, &memory), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(newer_hsa_amd_vmem_handle_create(pool, kMiB, 1, 0, &memory), HSA_STATUS_SUCCESS);
   EXPECT_EQ(free_bytes(gpus_[1]), before - kMiB);
   hsa_amd_memory_pool_t told{};
   uint32_t type = 0;
-  EXPECT_EQ(hsa_amd_vmem_get_alloc_properties_from_handle(memory, &told, &type),
+  EXPECT_EQ(newer_hsa_amd_vmem_get_alloc_properties_from_handle(memory, &told, &type),
             HSA_STATUS_SUCCESS);
   EXPECT_EQ(told.handle, pool.handle);
   void* range = nullptr;
-  ASSERT_EQ(hsa_amd_vmem_address_reserve(&range, kMiB, 0, 0), HSA_STATUS_SUCCESS);
-  ASSERT_EQ(hsa_amd_vmem_map(range, kMiB, 0, memory, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(newer_hsa_amd_vmem_address_reserve(&range, kMiB, 0, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(newer_hsa_amd_vmem_map(range, kMiB, 0, memory, 0), HSA_STATUS_SUCCESS);
   const auto allowed = [&](hsa_agent_t gpu) {
     uint32_t permissions = 77;
-    EXPECT_EQ(hsa_amd_vmem_get_access(range, &permissions, gpu), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(newer_hsa_amd_vmem_get_access(range, &permissions, gpu), HSA_STATUS_SUCCESS);
     return permissions;
   };
   const auto allow = [&](hsa_agent_t gpu, uint32_t permissions) {
     const AccessOfAgent access{permissions, gpu};
-    EXPECT_EQ(hsa_amd_vmem_set_access(range, kMiB, &access, 1), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(newer_hsa_amd_vmem_set_access(range, kMiB, &access, 1), HSA_STATUS_SUCCESS);
   };
   allow(gpus_[1], 3);
   allow(gpus_[0], 1);
@@ -267,9 +248,9 @@ TEST_F(DevicesTest, MappedMemoryCountsForItsDeviceAndIsAllowedForEachAlone) {
   allow(gpus_[1], 0);
   EXPECT_EQ(allowed(gpus_[0]), 1u);
   EXPECT_EQ(allowed(gpus_[1]), 0u);
-  EXPECT_EQ(hsa_amd_vmem_unmap(range, kMiB), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(hsa_amd_vmem_handle_release(memory), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(hsa_amd_vmem_address_free(range, kMiB), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(newer_hsa_amd_vmem_unmap(range, kMiB), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(newer_hsa_amd_vmem_handle_release(memory), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(newer_hsa_amd_vmem_address_free(range, kMiB), HSA_STATUS_SUCCESS);
   EXPECT_EQ(free_bytes(gpus_[1]), before);
 }
 

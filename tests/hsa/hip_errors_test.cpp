@@ -87,19 +87,19 @@ TEST(HipErrors, EveryRowIsAFunctionOfHip) {
 TEST(HipErrors, NoFunctionThatNeedsTheDeviceIsForgotten) {
   const char* const kNotTheDevice[] = {
       // Building and changing graphs; destroying.
-      "hipGraph", "hipEventDestroy", "hipStreamDestroy", "hipModuleUnload", "hipDestroy",
-      "_Z23hipDestroySurfaceObject", "hipExternalMemory", "hipImportExternal",
+      "hipGraph", "hipDrvGraph", "hipEventDestroy", "hipStreamDestroy", "hipModuleUnload",
+      "hipDestroy", "_Z23hipDestroySurfaceObject", "hipExternalMemory", "hipImportExternal",
       "hipStreamUpdateCaptureDependencies", "hipStreamGetCaptureInfo",
       // Registration, look-ups and the current device.
-      "__hip", "hipModuleGet", "hipGetSymbolAddress", "hipSetDevice", "hipCtxCreate",
-      "hipDevicePrimaryCtx", "hipDeviceSetLimit",
+      "__hip", "hipModuleGet", "hipGetSymbolAddress", "hipGetFuncBySymbol", "hipSetDevice",
+      "hipSetValidDevices", "hipCtxCreate", "hipDevicePrimaryCtx", "hipDeviceSetLimit",
       // What the program says of itself.
       "hipProfiler",
       // Returns nothing: the launch is one of hipModuleLaunchKernel.
       "_ZN8hip_impl22hipLaunchKernelGGLImpl",
       // Descriptors of textures and surfaces, made without work of the device.
-      "_Z22hipCreateSurfaceObject", "hipBindTexture", "hipCreateTextureObject", "hipTexRefSet",
-      "hipTexObject",
+      "_Z22hipCreateSurfaceObject", "hipCreateSurfaceObject", "hipBindTexture",
+      "hipCreateTextureObject", "hipTexRefSet", "hipTexObject",
       // The agent refuses these, and HIP says so: graphics, other processes, virtual memory.
       "hipGraphics", "hipIpc", "hipMipmappedArrayCreate", "hipMemCreate", "hipMemMap",
       "hipMemUnmap", "hipMemSetAccess", "hipMemExport", "hipMemImport", "hipMemPoolExport",

@@ -61,7 +61,7 @@ TEST_F(InfoTest, ExportsAllThatHipImports) {
     ++asked;
     EXPECT_TRUE(have.contains(name)) << name;
   }
-  EXPECT_EQ(asked, 76u);
+  EXPECT_GE(asked, 76u);  // of HIP 5.2.3; 79 of 5.7.1
 }
 
 TEST_F(InfoTest, SymbolsHaveTheVersionOfRocr) {

@@ -81,7 +81,7 @@ TEST_F(SignalTest, WhatIsWrittenIntoASignalIsNotTrusted) {
   const hsa_signal_t s = signal(5);
   auto* const raw = reinterpret_cast<amd_signal_t*>(s.handle);
   std::memset(raw->reserved3, 0xff, sizeof raw->reserved3);
-  raw->queue_ptr = reinterpret_cast<amd_queue_t*>(uint64_t{0x4141414141414141});
+  raw->queue_ptr = reinterpret_cast<decltype(raw->queue_ptr)>(uint64_t{0x4141414141414141});
   raw->kind = AMD_SIGNAL_KIND_DOORBELL;
   hsa_signal_store_screlease(s, 3);
   EXPECT_EQ(hsa_signal_load_relaxed(s), 3);

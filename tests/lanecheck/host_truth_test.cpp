@@ -19,6 +19,7 @@ Fault one_launch(FindingClass expected, const std::string& kernel, int number) {
 
 TEST(Truth, DeviceHeap) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  GFXGRAPH_SKIP_WITHOUT_MALLOC("host.bundle");
   std::vector<Fault> faults = {
       one_launch(FindingClass::kE10, "past_block", 5),
       one_launch(FindingClass::kE10, "past_block", 3000),
@@ -139,6 +140,7 @@ TEST(HostServices, FailedAssertsHaveTheirText) {
 
 TEST(HostServices, FindingsNameTheBlock) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  GFXGRAPH_SKIP_WITHOUT_MALLOC("host.bundle");
   TraceBuilder trace("host.bundle");
   trace.launch("after_free", 1, 64, {trace.buffer(64 * 4), 5});
   const Report report = trace.check();

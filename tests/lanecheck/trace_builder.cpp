@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "codeobj/function_at.h"
+
 namespace gfxgraph::lanecheck {
 namespace {
 
@@ -41,6 +43,13 @@ void check_or_throw(const Result<void>& result) {
 }  // namespace
 
 bool kernels_available() { return std::filesystem::exists(object_path("guards.bundle")); }
+
+bool has_function(const std::string& object, const std::string& name) {
+  const auto entries =
+      value_or_throw(codeobj::extract_device_elves(read_file(object_path(object))));
+  const auto code = value_or_throw(codeobj::CodeObject::parse(entries.front().bytes));
+  return codeobj::function_address(*code, name).has_value();
+}
 
 TraceBuilder::TraceBuilder(const std::string& object) {
   static std::atomic<int> number{0};

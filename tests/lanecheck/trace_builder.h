@@ -21,6 +21,13 @@ bool kernels_available();
 #define GFXGRAPH_SKIP_WITHOUT_KERNELS() \
   if (!kernels_available()) GTEST_SKIP() << "hipcc is not installed"
 
+// Whether the file's code has a function of that name.
+bool has_function(const std::string& object, const std::string& name);
+// clang 17, of HIP 5.7.1, puts malloc into each kernel that calls it.
+#define GFXGRAPH_SKIP_WITHOUT_MALLOC(object)    \
+  if (!has_function(object, "__ockl_dm_alloc")) \
+  GTEST_SKIP() << "the check needs malloc as a function, which this compiler did not leave"
+
 class TraceBuilder {
  public:
   // `object`: the file with the kernels.

@@ -1,5 +1,6 @@
 // recorder/preload/hip_calls.inc against the runtime that is installed, and against the preload
 // library.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -159,7 +160,9 @@ TEST(HipCalls, ThePreloadLibraryInitialisesNothingAtStart) {
   const size_t at = sections.out.find(" .init_array ");
   ASSERT_NE(at, std::string::npos);
   const std::string line = sections.out.substr(at, sections.out.find('\n', at) - at);
-  EXPECT_NE(line.find(" 000008 "), std::string::npos)
+  // From fmt 10 on, base/fmt.cpp has one, too: it sets a byte of a facet's id, which nothing here
+  // asks for.
+  EXPECT_NE(line.find(FMT_VERSION < 100000 ? " 000008 " : " 000010 "), std::string::npos)
       << "more than the compiler's own function, e.g. a table without constinit:" << line;
 }
 

@@ -150,11 +150,13 @@ FAKE hipError_t hipGetLastError() {
   last_error = hipSuccess;
   return result;
 }
-FAKE hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int) {
+// HIP 5's structure; the name is a macro in newer headers.
+FAKE hipError_t fake_device_properties(char* properties, int) __asm__("hipGetDeviceProperties");
+hipError_t fake_device_properties(char* properties, int) {
   return call([&] {
-    std::memset(properties, 0, sizeof(*properties));
-    std::strcpy(properties->gcnArchName, "gfx1030");
-    std::strcpy(properties->name, "fake");
+    std::memset(properties, 0, 792);
+    std::strcpy(properties, "fake");
+    std::strcpy(properties + 396, "gfx1030");  // gcnArchName
   });
 }
 FAKE hipError_t hipRuntimeGetVersion(int* version) {
@@ -173,7 +175,10 @@ FAKE hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode*) {
 // Two that no runtime has, for programs that are newer than gfxgraph.
 FAKE hipError_t hipFutureCall(int value) { return value == 7 ? hipSuccess : hipErrorInvalidValue; }
 FAKE hipError_t hipFutureLinked(int value) { return hipFutureCall(value); }
-FAKE hipError_t hipGetProcAddress(const char* name, void** function, int, uint64_t, void*) {
+// Newer headers declare it with a type that Debian 12's lacks.
+FAKE hipError_t fake_proc_address(const char* name, void** function, int, uint64_t,
+                                  void*) __asm__("hipGetProcAddress");
+hipError_t fake_proc_address(const char* name, void** function, int, uint64_t, void*) {
   if (std::strcmp(name, "hipFutureCall") != 0) return hipErrorInvalidValue;
   *function = reinterpret_cast<void*>(&hipFutureCall);
   return hipSuccess;

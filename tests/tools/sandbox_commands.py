@@ -61,6 +61,11 @@ def main():
         if "no sandbox" in notes:
             print(f"skipped: {notes}")
             return 77
+        usage = subprocess.run([build / "bin/gfxgraph", "--help"], capture_output=True, text=True, check=True,
+                               env={**os.environ, "COLUMNS": "200"}).stdout
+        if "built without D3" in usage:  # cmake/GfxgraphD3.cmake
+            print("without report, which this build refuses: it has no D3")
+            del COMMANDS["report"]
         for name, words in COMMANDS.items():
             allowed, ended, names = run(words)
             if allowed not in (0, 1) or ended:
