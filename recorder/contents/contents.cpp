@@ -57,6 +57,12 @@ format::Content Contents::make_content(std::span<const std::byte> bytes, bool st
   return make_content(bytes, store, allocations_.words(), nullptr);
 }
 
+// Registered memory, and plain memory that copy nodes write, are of the program's heap.
+Contents::HostAddresses Contents::host_addresses_in(const Allocation& memory) {
+  const bool heap = memory.kind == format::AllocationKind::kHostRegistered || memory.plain_host;
+  return heap ? HostAddresses::kNumbers : HostAddresses::kPointers;
+}
+
 format::Content Contents::make_content(std::span<const std::byte> bytes, bool store,
                                        const WordResolver& words, const Allocation* holder,
                                        HostAddresses host) {
@@ -69,7 +75,7 @@ format::Content Contents::make_content(std::span<const std::byte> bytes, bool st
         },
         host);
   }
-  if (holder != nullptr && !holder->host_visible()) host = HostAddresses::kPointers;
+  if (holder != nullptr) host = host_addresses_in(*holder);
   format::Content content;
   content.size_bytes = bytes.size();
   content.hash = format::hash_bytes(bytes);
@@ -193,7 +199,7 @@ std::optional<format::Content> Contents::take_content(uint64_t size_bytes, bool 
     if (!read(0, bytes)) return std::nullopt;
     return make_content(bytes, store, words, holder, host);
   }
-  if (holder != nullptr && !holder->host_visible()) host = HostAddresses::kPointers;
+  if (holder != nullptr) host = host_addresses_in(*holder);
   format::Content content;
   MemoryWords found(words, host);
   {

@@ -185,19 +185,23 @@ void HostWrites::write_from_host(Allocation& allocation, uint64_t begin,
   }
   allocation.write_known(begin, bytes);
   // Not append(): it records host functions that ran, which is where this call may come from.
-  events_.push(
-      format::HostWrite{allocation.id, begin, contents_.make_content(bytes, true), in_doubt});
+  events_.push(format::HostWrite{allocation.id, begin,
+                                 contents_.make_content(bytes, true, allocations_.words(), nullptr,
+                                                        Contents::host_addresses_in(allocation)),
+                                 in_doubt});
 }
 
 // For any size: the content is read in pieces.
 void HostWrites::write_from_host(Allocation& allocation, uint64_t begin, uint64_t size_bytes,
                                  const ReadPiece& read) {
-  auto content = contents_.take_content(size_bytes, true, allocations_.words(), nullptr,
-                                        [&](uint64_t offset, std::span<std::byte> piece) {
-                                          if (!read(offset, piece)) return false;
-                                          allocation.write_known(begin + offset, piece);
-                                          return true;
-                                        });
+  auto content = contents_.take_content(
+      size_bytes, true, allocations_.words(), nullptr,
+      [&](uint64_t offset, std::span<std::byte> piece) {
+        if (!read(offset, piece)) return false;
+        allocation.write_known(begin + offset, piece);
+        return true;
+      },
+      Contents::host_addresses_in(allocation));
   if (!content) {
     allocation.last_known = {};  // the trace lacks this write
     return finding(format::FindingKind::kIncomplete, "host memory",

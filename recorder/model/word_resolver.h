@@ -97,8 +97,8 @@ class WordResolver {
   std::vector<format::Relocation> memory(std::span<const std::byte> bytes) const;
 
   // Whether words of memory count as pointers that are host addresses of registered memory. Not in
-  // the host's memory: heaps are full of such words, and what is left of a freed block may be
-  // overwritten in part.
+  // memory of the program's heap: it is full of such words, and what is left of a freed block may
+  // be overwritten in part.
   enum class HostAddresses : uint8_t { kNumbers, kPointers };
 
  private:

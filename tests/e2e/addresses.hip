@@ -148,7 +148,7 @@ bool outside_host() {
   return true;
 }
 
-// A table in memory leads to registered memory by the host's address.
+// Tables in device memory and in pinned memory lead to registered memory by the host's address.
 bool registered_words() {
   float* to = zeros();
   static float host[3 * kCount];
@@ -160,8 +160,13 @@ bool registered_words() {
   CHECK(hipMemcpy(table, words, sizeof(words), hipMemcpyHostToDevice));
   add_rows<<<1, kCount>>>(table, 3, to);
   CHECK(hipDeviceSynchronize());
+  const float** pinned = nullptr;
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&pinned), sizeof(words), 0));
+  std::memcpy(pinned, words, sizeof(words));
+  add_rows<<<1, kCount>>>(pinned, 3, to);
+  CHECK(hipDeviceSynchronize());
   CHECK(hipHostUnregister(host));
-  return expect("add_rows", first_of(to), 3000);
+  return expect("add_rows", first_of(to), 6000);
 }
 
 bool far_outside() {
