@@ -70,6 +70,7 @@ struct RaceGroup {
     std::array<uint32_t, kMostGroupWaves> lds_seen = {};
     SharedClocks foreign;
     SharedClocks at_fence;  // its clock and all that it followed at the fence; only if syncs_
+    SharedClocks at_device_fence;  // at_fence, of the last fence for more than the workgroup
   };
   uint64_t first_wave = 0;
   uint64_t number = 0;  // linear workgroup number
@@ -298,6 +299,7 @@ class RaceCheck {
   void fence(RaceWave& me);
   void arrive(RaceWave& me);
   void pass_barrier(RaceGroup& group);
+  void share_releases(RaceGroup& group);
   void advance(RaceGroup::Wave& wave);
   SharedClocks followed(const RaceGroup& group, const RaceGroup::Wave& wave, uint64_t id) const;
   void follow(RaceWave& me, const SharedClocks& clocks);

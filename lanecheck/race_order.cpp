@@ -16,7 +16,7 @@ bool is_grid_barrier(const Inst& inst) { return inst.op == Op::ds_gws_barrier; }
 
 SharedClocks united(const SharedClocks& a, const SharedClocks& b) {
   if (a == b || b == nullptr) return a;
-  if (a == nullptr) return b;
+  if (a == nullptr || *a == *b) return b;
   auto result = std::make_shared<ForeignClocks>();
   result->reserve(a->size() + b->size());
   auto x = a->begin();
@@ -31,6 +31,7 @@ SharedClocks united(const SharedClocks& a, const SharedClocks& b) {
       ++x, ++y;
     }
   }
+  if (*result == *a) return a;
   return result;
 }
 
@@ -49,6 +50,7 @@ void RaceCheck::hook(RaceWave& me, const Wave& wave, const Inst& inst) {
   if (inst.op == Op::buffer_gl0_inv || inst.op == Op::buffer_gl1_inv) {
     // The former ends __syncthreads() and __threadfence_block(), the latter __threadfence().
     if (own.touched) own.after_barrier = false;
+    if (inst.op == Op::buffer_gl1_inv) own.at_device_fence = own.at_fence;
     own.after_fence = own.lds_after_fence =
         inst.op == Op::buffer_gl1_inv || !std::exchange(own.after_barrier, false);
     return;
@@ -98,6 +100,21 @@ void RaceCheck::arrive(RaceWave& me) {
   if (++group.arrived == group.live) pass_barrier(group);
 }
 
+// What a wave has released to the device is there for all: an atomic or a store behind the barrier
+// tells of it, whichever wave's it is, without another fence.
+void RaceCheck::share_releases(RaceGroup& group) {
+  SharedClocks all;
+  for (uint32_t n = 0; n < group.waves; ++n) all = united(all, group.wave[n].at_device_fence);
+  if (all == nullptr) return;
+  for (uint32_t n = 0; n < group.waves; ++n) {
+    RaceGroup::Wave& wave = group.wave[n];
+    SharedClocks clocks = united(wave.at_fence, all);
+    if (clocks == wave.at_fence || wave.ended) continue;
+    fences_[group.first_wave + n].push_back({wave.clock - 1, clocks});
+    wave.at_fence = std::move(clocks);
+  }
+}
+
 // Waves that have ended count as if they had come.
 void RaceCheck::pass_barrier(RaceGroup& group) {
   group.arrived = 0;
@@ -118,6 +135,7 @@ void RaceCheck::pass_barrier(RaceGroup& group) {
     wave.after_barrier = true;
     if (group.watches) group.forget_loads(n);
   }
+  if (syncs_) share_releases(group);
   group.read_count = 0;
   group.releases.clear();
   group.sync_reads.clear();

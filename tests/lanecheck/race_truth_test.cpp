@@ -85,6 +85,7 @@ TEST(RaceTruth, Global) {
     faults.push_back(global(FindingClass::kR3, "lost_update_float", groups));
     faults.push_back(global(FindingClass::kR4, "clear_and_add", groups));
     faults.push_back(global(FindingClass::kR3, "last_block_sum", groups));
+    faults.push_back(global(FindingClass::kR3, "last_block_barrier_sum", groups));
     faults.push_back(global(FindingClass::kR3, "chained_groups", groups));
     faults.push_back(global(FindingClass::kR3, "with_lock", groups));
   }

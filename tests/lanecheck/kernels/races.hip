@@ -199,6 +199,25 @@ __device__ void last_block(int* data, int* counter) {
   data[ITEM] = sum;
 }
 KERNEL last_block_sum_safe(int* data, int* counter) { last_block<true>(data, counter); }
+// A wave's fence counts for the atomic of another wave that met it at the barrier, as compilers make it since clang 21:
+// without a fence of that wave behind the barrier.
+template <bool kFence>
+__device__ void last_block_barrier(int* data, int* counter) {
+  __shared__ bool last;
+  data[INDEX] = INDEX;
+  if (kFence) __threadfence();
+  __builtin_amdgcn_s_barrier();
+  if (ITEM == 0)
+    last = __hip_atomic_fetch_add(counter, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == static_cast<int>(gridDim.x) - 1;
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  int sum = 0;
+  for (unsigned n = 0; n < gridDim.x; ++n) sum += data[n * blockDim.x + threadIdx.x];
+  data[ITEM] = sum;
+}
+KERNEL last_block_barrier_sum(int* data, int* counter) { last_block_barrier<false>(data, counter); }
+KERNEL last_block_barrier_sum_safe(int* data, int* counter) { last_block_barrier<true>(data, counter); }
 // Before the data is written.
 KERNEL last_block_sum(int* data, int* counter) {
   __shared__ bool last;
