@@ -9,8 +9,8 @@ find_program(FLATC flatc REQUIRED)
 if(GFXGRAPH_TOOLS)
   pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp>=2.5)
   find_package(CLI11 REQUIRED)
-  # LLVM takes a wish for one major version to mean that version alone. A range could be had only of CMake's own choice
-  # among them, so each is asked for; the oldest is Debian 12's, for which the checked-in tables are written.
+  # LLVM's package files accept only a request for their own major version, so each is tried. The first is Debian 12's,
+  # for which the checked-in tables are written.
   foreach(major 19.1 20.1 21.1 22.1)
     if(NOT LLVM_FOUND)
       find_package(LLVM ${major} QUIET CONFIG)

@@ -18,7 +18,7 @@ struct Box {
 
   bool empty() const { return width_bytes == 0 || height == 0 || depth == 0; }
   uint64_t pitch() const { return pitch_bytes != 0 ? pitch_bytes : width_bytes; }
-  // These three of a box that has an extent().
+  // The following up to linear() only of a box that has an extent().
   uint64_t slice() const { return slice_bytes != 0 ? slice_bytes : pitch() * height; }
   uint64_t row_offset(uint64_t row, uint64_t plane) const {
     return plane * slice() + row * pitch();

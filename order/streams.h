@@ -67,7 +67,7 @@ class Streams {
     sets_.reduce(set);
     return set;
   }
-  // The null stream whose work the stream waits for although it is another one.
+  // Whether the stream is no null stream, and waits for its device's.
   bool joins_null(format::StreamId stream) const {
     const Stream own = facts(stream);
     return own.blocking && stream != own.null_stream;

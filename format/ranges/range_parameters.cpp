@@ -26,7 +26,7 @@ ActionView view(const Variant& action) {
   if (const auto* launch = std::get_if<format::Launch>(&action)) return launch;
   if (const auto* copy = std::get_if<format::Copy>(&action)) return copy;
   if (const auto* set = std::get_if<format::Memset>(&action)) return set;
-  return std::monostate();  // of {}, g++ 14 believes that a pointer is left unset
+  return std::monostate();  // for {}, g++ 14 warns of an uninitialised pointer
 }
 
 void compare_bytes(Transfer& transfer, const format::Content& one, const format::Content& other) {

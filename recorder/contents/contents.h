@@ -85,6 +85,7 @@ class Contents : private Part {
   // `holder`: the allocation whose initial content it is, or is read for. `host`: of bytes that a
   // copy brings to a device or from it; those of a holder follow from where it lies.
   using HostAddresses = WordResolver::HostAddresses;
+  // What words of this memory count as.
   static HostAddresses host_addresses_in(const Allocation& memory);
   format::Content make_content(std::span<const std::byte> bytes, bool store,
                                const WordResolver& words, const Allocation* holder = nullptr,

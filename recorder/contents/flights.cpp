@@ -35,11 +35,11 @@ bool Flight::writes(uint64_t offset) const noexcept {
 }
 
 Flight box_flight(format::AllocationId allocation, uint64_t offset, const format::Box& box) {
-  const uint64_t size = box.extent().value_or(UINT64_MAX);
+  const std::optional<uint64_t> size = box.extent();
   Flight flight{.allocation = allocation,
                 .begin = offset,
-                .end = checked_add(offset, size).value_or(UINT64_MAX)};
-  if (box.empty() || box.linear() || !box.rows_are_apart()) return flight;
+                .end = checked_add(offset, size.value_or(UINT64_MAX)).value_or(UINT64_MAX)};
+  if (!size || box.empty() || box.linear() || !box.rows_are_apart()) return flight;
   // With one row or plane the next one's distance says nothing, and may be anything.
   const uint64_t within =
       box.height == 1 ? box.width_bytes : box.pitch() * (box.height - 1) + box.width_bytes;

@@ -105,7 +105,8 @@ class Definedness {
   void before(WaveState& state, const Wave& wave, const Inst& inst) {
     const InstOperands& operands = operands_of(inst);
     exec_ = wave.exec();
-    // Compilers write the others of its lanes or not: an atomic that one lane performs for all.
+    // It reads one lane. The others may be unwritten, as after an atomic that one lane does for
+    // all.
     const uint32_t read = inst.op == Op::v_readfirstlane_b32 ? exec_ & (0 - exec_) : exec_;
     for (int n = 0; n < operands.source_count; ++n) {
       const OperandRef& ref = operands.source[n];

@@ -116,7 +116,8 @@ class TestDevice {
     d.cooperative = d.set_grid_barrier = shape.cooperative;
     d.group_segment_bytes = kernel.descriptor.group_segment_bytes + shape.dynamic_lds;
     d.private_segment_bytes = kernel.descriptor.private_segment_bytes;
-    // Newer compilers leave it to the runtime how deep a recursion may go; older ones ask for this.
+    // Newer compilers leave it to the runtime how deep a recursion may go; older ones ask for this
+    // much.
     constexpr uint32_t kStackBytes = 16384;
     if (kernel.uses_dynamic_stack && d.private_segment_bytes < kStackBytes)
       d.private_segment_bytes += kStackBytes;
