@@ -13,4 +13,7 @@ namespace gfxgraph {
 using AgentZeroFunction = bool (*)(void* memory, size_t bytes);
 inline constexpr const char* kAgentZeroFunction = "gfxgraph_agent_zero";
 
+// The name of each of its devices. They are threads of the process that loaded the agent.
+inline constexpr const char* kAgentDeviceName = "gfxgraph emulated gfx1030";
+
 }  // namespace gfxgraph

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace gfxgraph {
 namespace {

@@ -12,7 +12,7 @@
 #include <new>
 #include <string>
 
-#include "base/print.h"
+#include "base/cli/print.h"
 
 namespace gfxgraph {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "base/print.h"
+#include "base/cli/print.h"
 
 namespace gfxgraph {
 

@@ -23,6 +23,9 @@ if(GFXGRAPH_WERROR)
 endif()
 # clang reports the temporary buffer inside libstdc++'s std::stable_sort.
 target_compile_options(gfxgraph_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+if(GFXGRAPH_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  target_compile_definitions(gfxgraph_options INTERFACE GFXGRAPH_CHECK_LOCKS)  # recorder/lock_order.h
+endif()
 if(GFXGRAPH_SANITIZE)
   target_compile_options(gfxgraph_options INTERFACE
     -fsanitize=${GFXGRAPH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -48,6 +51,9 @@ function(gfxgraph_module name)
   add_library(gfxgraph_${name} STATIC ${ARGN})
   add_library(gfxgraph::${name} ALIAS gfxgraph_${name})
   target_link_libraries(gfxgraph_${name} PRIVATE gfxgraph_options)
+  if(GFXGRAPH_SANITIZE)  # tests run the product's code far longer than it takes to compile
+    target_compile_options(gfxgraph_${name} PRIVATE -O1)
+  endif()
   target_include_directories(gfxgraph_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 endfunction()

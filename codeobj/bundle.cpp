@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/checked.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "codeobj/code_object.h"
 #include "codeobj/elf_image_internal.h"
 #include "codeobj/inflate_internal.h"

@@ -6,13 +6,13 @@
 #include <unordered_map>
 
 #include "base/checked.h"
+#include "codeobj/dwarf/function_at.h"
+#include "codeobj/dwarf/inline_stack.h"
+#include "codeobj/dwarf/source_lines_internal.h"
 #include "codeobj/elf_image_internal.h"
-#include "codeobj/function_at.h"
-#include "codeobj/inline_stack.h"
 #include "codeobj/metadata_internal.h"
 #include "codeobj/printf_formats.h"
 #include "codeobj/relocate.h"
-#include "codeobj/source_lines_internal.h"
 
 namespace gfxgraph::codeobj {
 namespace {

@@ -8,9 +8,9 @@
 #include <new>
 #include <utility>
 
-#include "base/file.h"
+#include "base/file/file.h"
+#include "codeobj/dwarf/source_lines_internal.h"
 #include "codeobj/elf_image_internal.h"
-#include "codeobj/source_lines_internal.h"
 
 namespace gfxgraph::codeobj {
 namespace {

@@ -24,6 +24,13 @@ struct Box {
     return plane * slice() + row * pitch();
   }
   uint64_t packed_bytes() const { return width_bytes * height * depth; }
+  // Calls visit(offset of the row's first byte) for each row, plane by plane.
+  template <typename Visit>
+  void for_rows(const Visit& visit) const {
+    if (empty()) return;
+    for (uint64_t plane = 0; plane < depth; ++plane)
+      for (uint64_t row = 0; row < height; ++row) visit(row_offset(row, plane));
+  }
   // All rows follow each other without gaps.
   bool linear() const {
     return (height == 1 || pitch() == width_bytes) &&

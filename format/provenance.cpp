@@ -7,10 +7,10 @@
 #include <optional>
 #include <type_traits>
 
-#include "base/file.h"
-#include "format/container_writer.h"
-#include "format/loader.h"
-#include "format/pack.h"
+#include "base/file/file.h"
+#include "format/codec/pack.h"
+#include "format/container/container_writer.h"
+#include "format/read/loader.h"
 
 namespace gfxgraph::format {
 namespace {

@@ -110,22 +110,6 @@ constexpr bool is_image_object(AllocationKind kind) noexcept {
   return kind == AllocationKind::kTexture || kind == AllocationKind::kSurface;
 }
 
-// "device", "host_pinned", ...: the name in tools, findings and JSON.
-constexpr const char* allocation_kind_name(AllocationKind kind) noexcept {
-  switch (kind) {
-    case AllocationKind::kDevice: return "device";
-    case AllocationKind::kManaged: return "managed";
-    case AllocationKind::kHostPinned: return "host_pinned";
-    case AllocationKind::kHostRegistered: return "host_registered";
-    case AllocationKind::kStreamOrdered: return "stream_ordered";
-    case AllocationKind::kModuleGlobal: return "module_global";
-    case AllocationKind::kArray: return "array";
-    case AllocationKind::kTexture: return "texture";
-    case AllocationKind::kSurface: return "surface";
-  }
-  return "unknown";
-}
-
 // ---- images -------------------------------------------------------------------------------------
 
 // HIP's hipChannelFormatKind. Append only.
@@ -265,6 +249,17 @@ struct AllocationBegin {
   std::shared_ptr<const ArrayShape> array = nullptr;    // kArray
   std::shared_ptr<const ImageObject> object = nullptr;  // kTexture, kSurface
 };
+
+// Whether the program's own threads can read and write it.
+inline bool host_visible(const AllocationBegin& begin) noexcept {
+  switch (begin.kind) {
+    case AllocationKind::kManaged:
+    case AllocationKind::kHostPinned:
+    case AllocationKind::kHostRegistered: return true;
+    case AllocationKind::kModuleGlobal: return begin.host_address != 0;
+    default: return false;
+  }
+}
 
 // The end of an allocation. `freed` false: it is alive at the end of the trace or of a recorded
 // range.

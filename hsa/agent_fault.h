@@ -1,5 +1,5 @@
 /* Why the software agent's device is in the error state. gfxgraph's libhsa-runtime64.so.1 exports
-   this beyond HSA, like the function of base/kernel_code.h. In C, so that any library in the same
+   this beyond HSA, like the function of base/agent_memory.h. In C, so that any library in the same
    process can read it:
 
        const uint32_t* (*state)(void) = dlsym(agent, "gfxgraph_agent_fault_state");

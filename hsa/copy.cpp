@@ -6,9 +6,9 @@
 #include <mutex>
 #include <thread>
 
-#include "hsa/delays.h"
-#include "hsa/wait.h"
-#include "hsa/watchdog.h"
+#include "hsa/queue/delays.h"
+#include "hsa/queue/wait.h"
+#include "hsa/queue/watchdog.h"
 
 namespace gfxgraph::hsa {
 namespace {

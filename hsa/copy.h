@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hsa/signal.h"
+#include "hsa/queue/signal.h"
 
 namespace gfxgraph::hsa {
 

@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "base/demangle.h"
-#include "base/device.h"
 #include "base/environment.h"
 #include "base/log.h"
-#include "codeobj/function_at.h"
-#include "hsa/host_calls.h"
+#include "base/process/device.h"
+#include "codeobj/dwarf/function_at.h"
 #include "hsa/memory.h"
+#include "hsa/queue/host_calls.h"
+#include "hsa/queue/wait.h"
+#include "hsa/queue/watchdog.h"
 #include "hsa/runtime.h"
-#include "hsa/wait.h"
-#include "hsa/watchdog.h"
 
 namespace gfxgraph::hsa {
 namespace {

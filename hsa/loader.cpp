@@ -12,8 +12,8 @@
 #include "codeobj/printf_formats.h"
 #include "codeobj/relocate.h"
 #include "hsa/device.h"
-#include "hsa/host_calls.h"
 #include "hsa/memory.h"
+#include "hsa/queue/host_calls.h"
 #include "hsa/runtime.h"
 
 namespace gfxgraph::hsa {

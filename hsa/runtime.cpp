@@ -5,14 +5,14 @@
 #include <atomic>
 #include <mutex>
 
-#include "base/device.h"
 #include "base/environment.h"
 #include "base/log.h"
+#include "base/process/device.h"
 #include "hsa/device.h"
-#include "hsa/handlers.h"
 #include "hsa/loader.h"
 #include "hsa/memory.h"
-#include "hsa/wait.h"
+#include "hsa/queue/handlers.h"
+#include "hsa/queue/wait.h"
 
 namespace gfxgraph::hsa {
 namespace {

@@ -12,7 +12,7 @@
 #include <map>
 #include <mutex>
 
-#include "base/device.h"
+#include "base/process/device.h"
 
 namespace gfxgraph::hsa {
 namespace {

@@ -22,6 +22,9 @@ struct DeviceFacts {
   // Calls hand work to the device themselves, instead of to a thread of the runtime
   // (AMD_DIRECT_DISPATCH).
   bool direct = true;
+  // The device is threads of this process (the software agent): the page tables of the process show
+  // whatever it writes.
+  bool runs_in_process = false;
 };
 
 enum class StreamState { kIdle, kBusy, kError };

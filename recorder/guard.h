@@ -8,14 +8,16 @@
 #include <utility>
 
 #include "recorder/issuing.h"
+#include "recorder/lock_order.h"
 #include "recorder/no_cancel.h"
 #include "recorder/recording_error.h"
 
 namespace gfxgraph::recorder {
 
 // Locks data that is mostly held for less time than a sleep and wake-up take.
-inline std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
+inline std::unique_lock<ModelMutex> lock_soon(ModelMutex& mutex) {
   constexpr int kTurns = 100;  // a few microseconds
+  if constexpr (kLocksAreChecked) HeldRanks::may_enter(LockRank::kModel);
   std::unique_lock lock(mutex, std::try_to_lock);
   for (int turn = 0; !lock && turn < kTurns; ++turn) {
     __builtin_ia32_pause();
@@ -50,7 +52,7 @@ class Guard {
   bool active() const noexcept { return active_.load(std::memory_order_acquire); }
   // True: it was.
   bool stop() noexcept { return active_.exchange(false); }
-  std::mutex& mutex() noexcept { return mutex_; }
+  ModelMutex& mutex() noexcept { return mutex_; }
   Issuing& issuing() noexcept { return issuing_; }
 
   // Without the lock.
@@ -102,7 +104,7 @@ class Guard {
 
   Owner& owner_;
   std::atomic<bool> active_{true};
-  std::mutex mutex_;
+  ModelMutex mutex_;
   Issuing issuing_{mutex_};
 };
 

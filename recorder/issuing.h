@@ -6,10 +6,11 @@
 #include <pthread.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <utility>
+
+#include "recorder/lock_order.h"
 
 namespace gfxgraph::recorder {
 
@@ -45,7 +46,7 @@ class Issuing {
     Issuing* issuing_ = nullptr;
   };
 
-  explicit Issuing(std::mutex& mutex) noexcept : mutex_(mutex) {}
+  explicit Issuing(ModelMutex& mutex) noexcept : mutex_(mutex) {}
 
   // With the mutex, and after wait(). One thread may begin several.
   Call begin() noexcept {
@@ -58,7 +59,7 @@ class Issuing {
   }
   // With `lock` on the mutex, which it may let go meanwhile: until no other thread is in such a
   // call, or it takes too long.
-  void wait(std::unique_lock<std::mutex>& lock) {
+  void wait(std::unique_lock<ModelMutex>& lock) {
     if (calls_ == 0 || long_ || pthread_equal(thread_, pthread_self())) [[likely]]
       return;
     const auto end = std::chrono::steady_clock::now() + kLongest;
@@ -76,8 +77,8 @@ class Issuing {
     ended_.notify_all();
   }
 
-  std::mutex& mutex_;
-  std::condition_variable ended_;
+  ModelMutex& mutex_;
+  Condition ended_;
   pthread_t thread_ = {};
   uint32_t calls_ = 0;
   bool long_ = false;

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "format/trace.h"
+
 namespace gfxgraph::recorder {
 namespace {
 
@@ -130,6 +132,18 @@ std::optional<std::string> read_text(const char* text, size_t most) {
     address += size;
   }
   return result;
+}
+
+std::string cut_name(const char* text) {
+  using format::kMostNameBytes;
+  constexpr const char* kUnreadableText = "(a name that cannot be read)";
+  if (text == nullptr) return {};
+  std::string name = read_text(text, kMostNameBytes + 1).value_or(kUnreadableText);
+  if (name.size() <= kMostNameBytes) return name;
+  size_t end = kMostNameBytes;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // UTF-8
+  name.resize(end);
+  return name;
 }
 
 }  // namespace gfxgraph::recorder

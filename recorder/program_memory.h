@@ -65,4 +65,7 @@ std::optional<std::vector<T>> read_list(const T* first, size_t count) {
 // Up to its null byte, or its first `most` characters; nothing where it cannot be read.
 std::optional<std::string> read_text(const char* text, size_t most);
 
+// A name: as much of it as may stand in a trace, cut where a character of UTF-8 begins.
+std::string cut_name(const char* text);
+
 }  // namespace gfxgraph::recorder

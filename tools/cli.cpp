@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/common_options.h"
-#include "base/help_text.h"
-#include "base/option_error.h"
-#include "base/print.h"
-#include "format/reader.h"
+#include "base/cli/common_options.h"
+#include "base/cli/help_text.h"
+#include "base/cli/option_error.h"
+#include "base/cli/print.h"
+#include "format/read/reader.h"
 
 namespace gfxgraph::tools {
 SplitArguments split_arguments(int argc, char** argv) {

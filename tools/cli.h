@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/amount.h"
-#include "base/console.h"
+#include "base/cli/console.h"
+#include "base/cli/exit_code.h"
+#include "base/cli/progress.h"
 #include "base/demangle.h"
-#include "base/exit_code.h"
-#include "base/progress.h"
 #include "base/result.h"
 
 namespace CLI {
@@ -33,7 +33,7 @@ struct SplitArguments {
 };
 SplitArguments split_arguments(int argc, char** argv);
 
-// Parses strictly, with the options of all commands (base/common_options.h). -1: continue.
+// Parses strictly, with the options of all commands (base/cli/common_options.h). -1: continue.
 // Otherwise the exit code: 0 after --help, 2 after a usage error, whose message went to stderr.
 // `starts_programs`: the command is followed by a program's command line.
 int parse(CLI::App& app, int argc, char** argv, bool starts_programs = false);

@@ -1,6 +1,6 @@
 // The commands of gfxgraph, one file each. A command gets its own argument list (argv[0] is the
-// command's name) and returns an exit code of base/exit_code.h. Data goes to stdout, messages to
-// stderr.
+// command's name) and returns an exit code of base/cli/exit_code.h. Data goes to stdout, messages
+// to stderr.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ struct CheckedProgram {
 int check_recorded(int argc, char** argv, const CheckedProgram& program);
 // gfxgraph run --check: records the program into a temporary trace and checks that. `options`:
 // those of gfxgraph check.
-int check_program(const std::string& device, const std::vector<std::string>& options,
+int check_program(const std::string& device, bool capture, const std::vector<std::string>& options,
                   const std::vector<char*>& program);
 int coverage_command(int argc, char** argv);
 int verify_command(int argc, char** argv);

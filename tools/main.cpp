@@ -10,15 +10,15 @@
 #include <string_view>
 #include <vector>
 
-#include "base/console.h"
-#include "base/exit_code.h"
-#include "base/help_text.h"
-#include "base/output.h"
-#include "base/print.h"
-#include "base/suggestion.h"
+#include "base/cli/console.h"
+#include "base/cli/exit_code.h"
+#include "base/cli/help_text.h"
+#include "base/cli/output.h"
+#include "base/cli/print.h"
+#include "base/cli/suggestion.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
-#include "tools/report_page.h"
+#include "tools/report/report_page.h"
 
 namespace gfxgraph::tools {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/own_process.h"
+#include "base/process/own_process.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 

@@ -10,8 +10,8 @@
 #include <csignal>
 #include <cstring>
 
-#include "base/exit_code.h"
-#include "base/file.h"
+#include "base/cli/exit_code.h"
+#include "base/file/file.h"
 
 namespace gfxgraph::tools {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/new_file.h"
-#include "base/print.h"
-#include "format/recover.h"
+#include "base/cli/print.h"
+#include "base/file/new_file.h"
+#include "format/read/recover.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace gfxgraph::tools {
 namespace {

@@ -14,10 +14,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/device.h"
-#include "base/own_process.h"
-#include "base/print.h"
-#include "base/program.h"
+#include "base/cli/print.h"
+#include "base/process/device.h"
+#include "base/process/own_process.h"
+#include "base/process/program.h"
 #include "codeobj/code_object.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
@@ -29,8 +29,34 @@ namespace fs = std::filesystem;
 
 constexpr const char* kAgentLibrary = "libhsa-runtime64.so.1";
 
+// At the end of LD_PRELOAD.
+Result<void> preload(std::string_view library, bool emulated) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const fs::path path, private_library(library));
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::string list,
+                            append_preload(std::getenv("LD_PRELOAD"), path, emulated));
+  ::setenv("LD_PRELOAD", list.c_str(), 1);
+  ::setenv("ASAN_OPTIONS", asan_options_for_preload(std::getenv("ASAN_OPTIONS")).c_str(), 1);
+  console::detail(fmt::format("LD_PRELOAD: {}", list));
+  return {};
+}
+
+// What stands between the program and HIP, besides the agent.
+struct Layers {
+  bool capture = false;      // --capture
+  bool capture_api = false;  // --capture-api
+
+  Result<void> preload_all(bool emulated) const {
+    if (capture) GFXGRAPH_TRY(preload(kCaptureLibrary, emulated));
+    if (!capture_api) return {};
+    GFXGRAPH_TRY(preload(kRecorderLibrary, emulated));
+    ::setenv("GFXGRAPH_RECORD_IN_PROCESS", "1", 1);
+    ::setenv("GFXGRAPH_RECORD_EMULATED", emulated ? "1" : "0", 1);
+    return {};
+  }
+};
+
 // Returns whether the program will see the software agent.
-Result<bool> select_device(const std::string& name, unsigned devices) {
+Result<bool> select_device(const std::string& name, unsigned devices, const Layers& layers) {
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice wanted, parse_device_choice(name));
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(wanted));
   GFXGRAPH_TRY(check_devices(devices, device));
@@ -39,18 +65,17 @@ Result<bool> select_device(const std::string& name, unsigned devices) {
                                                    ? "the real GPU"
                                                    : "the software agent (no GPU found)"));
   }
-  if (device == DeviceChoice::kReal) return false;
+  if (device == DeviceChoice::kReal) {
+    GFXGRAPH_TRY(layers.preload_all(false));
+    return false;
+  }
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path agent, private_library(kAgentLibrary));
   const std::string search =
       prepend_search_path(agent.parent_path().string(), std::getenv("LD_LIBRARY_PATH"));
   ::setenv("LD_LIBRARY_PATH", search.c_str(), 1);
-  GFXGRAPH_ASSIGN_OR_RETURN(const fs::path hip_errors, private_library(kHipErrorsLibrary));
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::string preload,
-                            append_preload(std::getenv("LD_PRELOAD"), hip_errors, true));
-  ::setenv("LD_PRELOAD", preload.c_str(), 1);
   console::detail(fmt::format("software agent: {}", agent.string()));
-  console::detail(fmt::format("LD_PRELOAD: {}", preload));
-  ::setenv("ASAN_OPTIONS", asan_options_for_preload(std::getenv("ASAN_OPTIONS")).c_str(), 1);
+  GFXGRAPH_TRY(layers.preload_all(true));
+  GFXGRAPH_TRY(preload(kHipErrorsLibrary, true));
   return true;
 }
 
@@ -106,6 +131,10 @@ int run_command(int argc, char** argv) {
       ->capture_default_str();
   unsigned devices = 0;
   app.add_option("--devices", devices, kDevicesHelp)->check(CLI::Range(1u, kMaxDevices));
+  Layers layers;
+  app.add_flag("--capture", layers.capture, kCaptureHelp);
+  app.add_flag("--capture-api", layers.capture_api,
+               "the program captures its steps itself, by gfxgraph/capture.h (docs/capture.md)");
   bool check = false;
   app.add_flag("--check", check, "check the program's kernels when it has ended");
   app.allow_extras(std::ranges::find(split.own, std::string_view("--check")) != split.own.end());
@@ -118,8 +147,12 @@ int run_command(int argc, char** argv) {
     return kExitUsage;
   }
   if (devices != 0) ::setenv(kDevicesVariable, std::to_string(devices).c_str(), 1);
-  if (check) return check_program(device, app.remaining(), split.program);
-  const Result<bool> emulated = select_device(device, devices);
+  if (check && layers.capture_api) {
+    console::error("--capture-api and --check: the check records the whole program");
+    return kExitUsage;
+  }
+  if (check) return check_program(device, layers.capture, app.remaining(), split.program);
+  const Result<bool> emulated = select_device(device, devices, layers);
   if (!emulated) return report(emulated.error());
   return report(start({split.program.begin(), split.program.end()}, *emulated));
 }

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/file.h"
-#include "base/print.h"
+#include "base/cli/print.h"
+#include "base/file/file.h"
 #include "tools/cli.h"
 
 namespace gfxgraph::tools {

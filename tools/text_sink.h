@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/new_file.h"
+#include "base/file/new_file.h"
 #include "base/result.h"
 
 namespace gfxgraph::tools {

@@ -1,6 +1,6 @@
 // gfxgraph verify: reads everything in a trace, lists what is damaged, and says whether it is
 // whole.
-#include "format/verify.h"
+#include "format/read/verify.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/output.h"
-#include "base/print.h"
-#include "format/reader.h"
-#include "format/recover.h"
+#include "base/cli/output.h"
+#include "base/cli/print.h"
+#include "format/read/reader.h"
+#include "format/read/recover.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace gfxgraph::tools {
 

@@ -1,7 +1,7 @@
-// The worker process of a command that reads an untrusted file (base/sandbox.h).
+// The worker process of a command that reads an untrusted file (base/process/sandbox.h).
 #pragma once
 
-#include "base/sandbox.h"
+#include "base/process/sandbox.h"
 
 namespace CLI {
 class App;

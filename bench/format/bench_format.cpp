@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/file.h"
-#include "format/writer.h"
+#include "base/file/file.h"
+#include "format/write/writer.h"
 
 namespace {
 

@@ -3,12 +3,13 @@
 // against the recorder's hooks, in one process, in turns. Run it under gfxgraph-record, on a device
 // that executes nothing:
 //   GFXGRAPH_NULL_DEVICE=1 gfxgraph-record --device emulated -o /tmp/bench.gfxg --
-//   bench/record_calls [pageable] [steps]
+//   bench/record_calls [pageable] [steps] [reached KIB | given KIB]
 // Without gfxgraph-record both are the same functions: the ratio shows the noise.
 //
 // A step: nine copies of 64 bytes to the device, 60 launches, one copy of 4 KiB to the host, and a
 // wait. The host's ends are pinned memory of the program, or with `pageable` memory that HIP does
-// not know. `steps`: nothing else, and more of them, as for a profile.
+// not know. `steps`: nothing else, and more of them, as for a profile. `reached`: a kernel was
+// given that much other pinned memory before. `given`: all of the launches are.
 #include <dlfcn.h>
 #include <hip/hip_runtime.h>
 
@@ -136,6 +137,11 @@ int main(int argc, char** argv) {
   };
   const bool pageable = given("pageable");
   const bool steps_only = given("steps");
+  const auto kib_of = [&](const char* word) {
+    const auto at =
+        std::find_if(argv + 1, argv + argc, [&](const char* a) { return !std::strcmp(a, word); });
+    return argv + argc - at < 2 ? size_t{0} : size_t{std::strtoul(at[1], nullptr, 10)};
+  };
   // The recorder lets dlvsym give the runtime's functions; the trace is incomplete, and says so.
   void* library = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_NOLOAD);
   const auto find = [&](auto& function, const char* name) {
@@ -161,6 +167,14 @@ int main(int argc, char** argv) {
     check(hipHostMalloc(&host, host_bytes));
   }
   std::memset(host, 0, host_bytes);
+  if (const size_t kib = std::max(kib_of("reached"), kib_of("given")); kib != 0) {
+    float* reached = nullptr;
+    check(hipHostMalloc(&reached, kib << 10));
+    std::memset(reached, 0, kib << 10);
+    kernel<<<dim3(1), dim3(256), 0, stream>>>(device, reached, 1, 256);
+    check(hipStreamSynchronize(stream));
+    if (kib_of("given") != 0) weights = reached;
+  }
   compare(pageable ? "step, pageable" : "step, pinned", bare, hooked, steps,
           steps_only ? 401 : kRepetitions);
   if (steps_only) return 0;

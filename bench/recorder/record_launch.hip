@@ -1,10 +1,11 @@
 // What recording costs a launch: the runtime's own hipLaunchKernel against the recorder's hook, in
 // one process, in turns. Run it under gfxgraph-record, on a device that executes nothing:
 //   GFXGRAPH_NULL_DEVICE=1 gfxgraph-record --device emulated -o /tmp/bench.gfxg --
-//   bench/record_launch [threads N] [pinned] [reached KIB]
+//   bench/record_launch [threads N] [pinned] [reached KIB] [launches N]
 // Without gfxgraph-record both are the same function: the ratio shows the noise. threads: each of N
 // threads launches into a stream of its own. pinned: the program also holds memory of the host that
-// no kernel gets. With --range NOTHING the program stands outside of every range.
+// no kernel gets. launches: of one turn. With --range NOTHING the program stands outside of every
+// range.
 #include <dlfcn.h>
 #include <hip/hip_runtime.h>
 
@@ -23,7 +24,7 @@ __global__ void kernel(float* a, const float* b, float factor, int n) {
 
 using Launch = hipError_t (*)(const void*, dim3, dim3, void**, size_t, hipStream_t);
 
-static constexpr int kLaunches = 1000;
+static int launches = 1000;
 static constexpr int kRepetitions = 41;
 
 static void check(hipError_t result) {
@@ -35,7 +36,7 @@ static void check(hipError_t result) {
 static std::vector<hipStream_t> streams;  // one per thread; none: the null stream, this thread
 
 static void launch_all(Launch launch, void** arguments, hipStream_t stream) {
-  for (int i = 0; i < kLaunches; ++i) {
+  for (int i = 0; i < launches; ++i) {
     check(launch(reinterpret_cast<const void*>(kernel), dim3(4), dim3(256), arguments, 0, stream));
   }
 }
@@ -50,7 +51,7 @@ static double measure(Launch launch, void** arguments) {
   const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
   check(hipDeviceSynchronize());
   const size_t count = streams.empty() ? 1 : streams.size();
-  return spent.count() / kLaunches / static_cast<double>(count);
+  return spent.count() / launches / static_cast<double>(count);
 }
 
 static double at(std::vector<double> values, double part) {
@@ -71,6 +72,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "pinned") == 0) pinned = true;
     if (std::strcmp(argv[i], "reached") == 0 && i + 1 < argc)
       reached_kib = std::strtoul(argv[++i], nullptr, 10);
+    if (std::strcmp(argv[i], "launches") == 0 && i + 1 < argc) launches = std::atoi(argv[++i]);
     if (std::strcmp(argv[i], "threads") == 0 && i + 1 < argc) thread_count = std::atoi(argv[++i]);
   }
   // The recorder lets dlvsym give the runtime's function; the trace is incomplete, and says so.

@@ -24,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "recorder/recorded_launch.h"
 #include "recorder/recorder.h"
 
 namespace {
@@ -83,10 +84,13 @@ struct Program {
   void launch(Handle stream, int number) {
     const void* pointers[] = {a.data(), b.data(), c.data()};
     void* params[] = {&pointers[0], &pointers[1], &pointers[2], &number};
-    recorder.call_begins();
-    const LaunchWay way = recorder.launches().launch_way(*kernel, params, nullptr);
-    if (way == LaunchWay::kWhole) std::exit(1);
-    recorder.launched(way, *kernel, {}, params, nullptr, stream, "hipModuleLaunchKernel");
+    recorder.streams().call_begins();
+    recorded_launch(recorder,
+                    {.call = {.function = handle(2), .stream = stream},
+                     .shape = {},
+                     .params = params,
+                     .name = "hipModuleLaunchKernel"},
+                    [] { return 0; });
   }
 
   // Nanoseconds per launch of all threads together. They begin awake, because waking a thread takes
@@ -139,10 +143,12 @@ int main(int argc, char** argv) {
     recorder.code().function_found(handle(2), &recorder, "vadd");
     Program program{recorder};
     for (std::vector<char>* memory : {&program.a, &program.b, &program.c}) {
-      recorder.allocated({gfxgraph::format::AllocationKind::kDevice,
-                          reinterpret_cast<uint64_t>(memory->data()), 0, kBytes, 0, nullptr});
+      recorder.buffers().allocated({gfxgraph::format::AllocationKind::kDevice,
+                                    reinterpret_cast<uint64_t>(memory->data()), 0, kBytes, 0,
+                                    nullptr});
     }
-    for (uintptr_t t = 0; t < kMostThreads; ++t) recorder.stream_created(handle(100 + t), 1, 0);
+    for (uintptr_t t = 0; t < kMostThreads; ++t)
+      recorder.streams().stream_created(handle(100 + t), 1, 0);
     HeldFindings held;
     program.kernel =
         recorder.launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held);

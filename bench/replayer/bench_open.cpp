@@ -24,12 +24,13 @@
 #include <string>
 #include <vector>
 
-#include "base/device.h"
-#include "base/file.h"
-#include "format/reader.h"
-#include "format/writer.h"
-#include "replayer/range.h"
-#include "replayer/step.h"
+#include "base/file/file.h"
+#include "base/process/device.h"
+#include "format/read/reader.h"
+#include "format/write/writer.h"
+#include "replayer/program/range.h"
+#include "replayer/step/step.h"
+#include "replayer/step/timing.h"
 #include "tests/support/must.h"
 
 namespace {

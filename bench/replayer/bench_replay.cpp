@@ -28,10 +28,11 @@
 #include <string>
 #include <vector>
 
-#include "base/device.h"
-#include "format/reader.h"
-#include "format/writer.h"
-#include "replayer/step.h"
+#include "base/process/device.h"
+#include "format/read/reader.h"
+#include "format/write/writer.h"
+#include "replayer/step/step.h"
+#include "replayer/step/timing.h"
 #include "tests/support/must.h"
 
 namespace {
@@ -407,13 +408,14 @@ nlohmann::ordered_json time_settings(Bench& bench, size_t repetitions) {
   std::vector<Row> rows;
   rows.push_back({"hand_graph", [&](uint32_t n) { bench.by_hand->update(n); }, {}});
   for (const std::unique_ptr<Step>& step : bench.replays) {
-    rows.push_back({mode_name(step->mode()),
-                    [replay = step.get()](uint32_t n) {
-                      const uint32_t first = replay->instance().program().launch_operation(0);
-                      must(replay->set_place({first, ranges::PlaceKind::kArgument, 24, 4}, {0, n}));
-                      must(replay->commit());
-                    },
-                    {}});
+    rows.push_back(
+        {mode_name(step->mode()),
+         [replay = step.get()](uint32_t n) {
+           const uint32_t first = replay->instance().program().launch_operation(0);
+           must(replay->values().set_place({first, ranges::PlaceKind::kArgument, 24, 4}, {0, n}));
+           must(replay->commit());
+         },
+         {}});
   }
   // Graph mode gives launches that change often their own memory when it is waited for.
   for (Row& row : rows) {

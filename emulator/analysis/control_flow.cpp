@@ -7,22 +7,9 @@
 namespace gfxgraph::emulator {
 
 Flow flow_of(const Inst& inst) noexcept {
-  const uint64_t target = inst.next_pc() + static_cast<uint64_t>(int64_t{inst.imm}) * 4;
-  switch (inst.op) {
-    case Op::s_endpgm:
-    case Op::s_endpgm_saved:
-    case Op::s_code_end: return {Flow::Kind::kEnd, 0};
-    case Op::s_branch: return {Flow::Kind::kJump, target};
-    case Op::s_call_b64: return {Flow::Kind::kCall, target};
-    case Op::s_swappc_b64: return {Flow::Kind::kIndirectCall, 0};
-    case Op::s_setpc_b64:
-    case Op::s_rfe_b64: return {Flow::Kind::kIndirectJump, 0};
-    case Op::s_subvector_loop_begin:
-    case Op::s_subvector_loop_end: return {Flow::Kind::kLoop, target};
-    default: break;
-  }
-  if ((op_info(inst.op).flags & OpInfo::kBranch) != 0) return {Flow::Kind::kBranch, target};
-  return {};
+  const FlowKind kind = op_info(inst.op).flow;
+  if (!has_target(kind)) return {kind, 0};
+  return {kind, inst.next_pc() + static_cast<uint64_t>(int64_t{inst.imm}) * 4};
 }
 
 bool CodeReader::decode_at(uint64_t pc, Inst& inst) {

@@ -13,17 +13,7 @@
 namespace gfxgraph::emulator {
 
 struct Flow {
-  enum class Kind : uint8_t {
-    kNext,          // to the next instruction
-    kEnd,           // the wave ends
-    kJump,          // to `target`
-    kBranch,        // to `target` or to the next instruction
-    kLoop,          // the same, of s_subvector_loop_*: with other lanes in EXEC
-    kCall,          // to `target`, and a function comes back behind the call
-    kIndirectCall,  // the same, to an address in a register
-    kIndirectJump,  // to an address in a register: a return, a jump table
-    kUndecoded,     // no instruction, or no memory: the wave ends by a fault
-  };
+  using Kind = FlowKind;
   Kind kind = Kind::kNext;
   uint64_t target = 0;
 

@@ -172,7 +172,7 @@ class Writer {
         return;
       default: break;
     }
-    const bool branch = has(OpInfo::kBranch) || inst_.op == Op::s_branch;
+    const bool branch = info_.flow == FlowKind::kBranch || info_.flow == FlowKind::kJump;
     add(branch ? fmt::format("{}", immediate) : fmt::format("{:#x}", immediate));
   }
 
@@ -233,8 +233,7 @@ class Writer {
   }
 
   std::string vector_source(unsigned n) const {
-    const bool mask = n == 2 && (text_.starts_with("v_cndmask") || info_.sdst_dwords != 0) &&
-                      !text_.starts_with("v_mad") && !text_.starts_with("v_div");
+    const bool mask = n == 2 && info_.wave64 == Wave64::kMasked;
     std::string text = source_text(n, mask ? mask_dwords() : info_.src_dwords[n]);
     if (packed() && info_.constant[n] != ConstantType::kMix) return text;
     if (inst_.extra() == VopExtra::kSdwa && (sext() >> n & 1) != 0)
@@ -344,17 +343,13 @@ class Writer {
     for (unsigned n = 0; n < 3; ++n)
       if (inst_.src[n] != operand::kNone) add_source(n);
     const auto offset = static_cast<uint32_t>(inst_.imm);
-    if (two_offsets()) {
+    if (has(OpInfo::kTwoAddresses)) {
       if ((offset & 255) != 0) word(fmt::format("offset0:{}", offset & 255));
       if (offset >> 8 != 0) word(fmt::format("offset1:{}", offset >> 8));
     } else if (offset != 0) {
       word(fmt::format("offset:{}", offset));
     }
     if ((inst_.mods & mmod::kGds) != 0) word("gds");
-  }
-  bool two_offsets() const {
-    return text_.starts_with("ds_read2") || text_.starts_with("ds_write2") ||
-           text_.starts_with("ds_wrxchg2");
   }
 
   void flat() {

@@ -71,11 +71,23 @@ struct Rows {
 constexpr Rows kRows;
 
 constexpr OpInfo kOpInfo[] = {
-#define GFXGRAPH_OP(name, dst, sdst, src0, src1, src2, access, type0, type1, type2, flags) \
-  {#name,  dst,                                                                            \
-   sdst,   {src0, src1, src2},                                                             \
-   access, {ConstantType::k##type0, ConstantType::k##type1, ConstantType::k##type2},       \
-   flags},
+#define GFXGRAPH_OP(name, dst, sdst, src0, src1, src2, access, type0, type1, type2, flags, flow, \
+                    wave64, dataflow, value, logic, keeps, relation, again)                      \
+  {#name,                                                                                        \
+   dst,                                                                                          \
+   sdst,                                                                                         \
+   {src0, src1, src2},                                                                           \
+   access,                                                                                       \
+   {ConstantType::k##type0, ConstantType::k##type1, ConstantType::k##type2},                     \
+   flags,                                                                                        \
+   FlowKind::k##flow,                                                                            \
+   Wave64::k##wave64,                                                                            \
+   Dataflow::k##dataflow,                                                                        \
+   Value::k##value,                                                                              \
+   Logic::k##logic,                                                                              \
+   keeps,                                                                                        \
+   Relation::k##relation,                                                                        \
+   Again::k##again},
 #include "emulator/table/ops.inc"
 #undef GFXGRAPH_OP
 };

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "emulator/decode/op_info.h"
+
 namespace gfxgraph::emulator {
 
 struct Inst;
@@ -71,16 +73,6 @@ enum class Format : uint8_t {
 
 // The second dword form of a VOP1/VOP2/VOPC instruction.
 enum class VopExtra : uint8_t { kNone, kSdwa, kDpp16, kDpp8 };
-
-// One enumerator per base mnemonic ("v_add_f32" whatever its encoding), named exactly like it, from
-// the generated table. GFXGRAPH_OP(name) rows stand in table/ops.inc, in the same order as
-// op_info()'s table.
-enum class Op : uint16_t {
-#define GFXGRAPH_OP(name, ...) name,
-#include "emulator/table/ops.inc"
-#undef GFXGRAPH_OP
-  kCount,
-};
 
 // Inst::mods bits of vector ALU instructions.
 namespace vmod {
@@ -175,44 +167,6 @@ struct alignas(64) Inst {
 };
 static_assert(sizeof(Inst) == 64);
 
-// How a source reads an inline constant or a literal. f16: floating constants as f16. 64-bit types:
-// a literal is the upper half (f64), sign-extended (i64) or zero-extended. i16 sources read
-// constants like 32-bit ones: the low half of the 32-bit value (also the floating ones, which are
-// then of little use).
-enum class ConstantType : uint8_t { k32, kF16, kF64, kI64, kU64, kMix };
-
-// What an op reads and writes, from the generated table: all that follows from its name. Dword
-// counts are 0 for absent operands; 16-bit operands count as one dword. wave32 sizes (lane masks:
-// 1).
-struct OpInfo {
-  const char* name;
-  uint8_t dst_dwords;
-  uint8_t sdst_dwords;  // MUBUF: 4, MIMG: 8, and it is a source (see kSdstIsSource)
-  uint8_t src_dwords[3];
-  uint8_t access_bytes;  // memory: bytes per lane and address (read2: of one element); else 0
-  ConstantType constant[3];
-  uint32_t flags;
-  static constexpr uint32_t kReadsVcc = 1, kWritesVcc = 2, kReadsScc = 4, kWritesScc = 8,
-                            kReadsM0 = 16, kWritesExec = 32,
-                            kReadsExec = 64,  // as data: saveexec, cbranch_exec
-      kSdstIsSource = 128, kLoad = 256, kStore = 512, kAtomic = 1024,
-                            kDstIsSource = 2048,  // s_addk, s_cmov, d16 loads, partial writes
-      kBranch = 4096, kEndsBlock = 8192,
-                            kAccumulates = 1 << 14,  // vector ALU: src[2] is the destination
-      kCompares = 1 << 15,                           // v_cmp*
-      kScalarDst = 1 << 16,                          // vector ALU: dst is an SGPR
-      kOpaque = 1 << 17,                             // operands of its own kind: not decoded
-      kExchanges = 1 << 18,                          // atomics: memory holds the data afterwards
-      kFloatAtomic = 1 << 19, kHighHalf = 1 << 20,   // d16_hi: the upper half of the register
-      kTwoAddresses = 1 << 21,                       // ds_write2*
-      kStride64 = 1 << 22;                           // of those: offsets count 64 elements
-};
-inline bool compares_exec(const OpInfo& info) {
-  return (info.flags & OpInfo::kCompares) != 0 && (info.flags & OpInfo::kWritesExec) != 0;
-}
-const OpInfo& op_info(Op op) noexcept;
-inline const char* op_name(Op op) noexcept { return op_info(op).name; }
-
 // ---- decoding (decode.cpp) ----------------------------------------------------------------------
 
 enum class DecodeStatus : uint8_t { kOk, kTruncated, kIllegal };
@@ -225,12 +179,12 @@ DecodeStatus decode(const uint32_t* words, size_t available, uint64_t pc, Inst& 
 // ---- binding (emulator/isa/, compiled once per instruction set of the host)
 // -----------------------
 //
-// Every file in emulator/isa/ is compiled several times, with GFXGRAPH_ISA = isa_v2, isa_v3, some
-// with isa_v4 (x86-64 levels; emulator/CMakeLists.txt), and its code stands in `inline namespace
-// GFXGRAPH_ISA`; nothing there may be visible outside but through the table below, and inline
-// functions that it shares with other files are always_inline. A bind function gives the handler or
-// null (unsupported: the engine refuses by name). It may rewrite inst.k/imm for its handler's use,
-// never operands (observers read them).
+// Every file in emulator/isa/ is compiled several times, with GFXGRAPH_ISA = isa_v2, isa_v3, isa_v4
+// (x86-64 levels; emulator/CMakeLists.txt), and its code stands in `inline namespace GFXGRAPH_ISA`;
+// nothing there may be visible outside but through the table below, and inline functions that it
+// shares with other files are always_inline. A bind function gives the handler or null
+// (unsupported: the engine refuses by name). It may rewrite inst.k/imm for its handler's use, never
+// operands (observers read them).
 struct VectorBinder {
   Handler (*bind)(Inst& inst);  // formats kVop1..kVop3p
 };

@@ -38,19 +38,17 @@ struct Backend {
                        const HalfPlan& plan) = nullptr;
 };
 
-// One backend per host instruction set. Without one of its own, x86-64-v4 has v3's.
+// One backend per host instruction set.
 struct BackendSet {
   const Backend* v2;
   const Backend* v3;
   const Backend* v4;
 };
 // Declares and collects what GFXGRAPH_DEFINE_BACKEND(..., name) defined, at namespace scope and in
-// an expression. _V4: its source is also compiled by gfxgraph_isa_memory_v4().
+// an expression.
 #define GFXGRAPH_DECLARE_BACKENDS(name) \
   extern const ::gfxgraph::emulator::Backend name##_isa_v2, name##_isa_v3, name##_isa_v4
 #define GFXGRAPH_BACKEND_SET(name) \
-  ::gfxgraph::emulator::BackendSet { &name##_isa_v2, &name##_isa_v3, &name##_isa_v3 }
-#define GFXGRAPH_BACKEND_SET_V4(name) \
   ::gfxgraph::emulator::BackendSet { &name##_isa_v2, &name##_isa_v3, &name##_isa_v4 }
 // The best one for this CPU, or the one that $GFXGRAPH_ISA (v2, v3, v4) names if the CPU has it.
 const Backend& select_backend(const BackendSet& set);

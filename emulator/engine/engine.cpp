@@ -12,13 +12,13 @@
 #include <tuple>
 #include <vector>
 
+#include "base/cli/print.h"
 #include "base/environment.h"
-#include "base/print.h"
 #include "emulator/engine/backend.h"
-#include "emulator/engine/code_cache.h"
+#include "emulator/engine/code/code_cache.h"
 #include "emulator/engine/gws.h"
 #include "emulator/engine/launch.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/schedule/scheduler.h"
 
 namespace gfxgraph::emulator {
 
@@ -385,7 +385,7 @@ std::unique_ptr<Engine> create_engine(MemoryMap& memory, const EngineOptions& op
 }
 
 std::unique_ptr<Engine> Engine::create(MemoryMap& memory, const EngineOptions& options) {
-  static const Backend& backend = select_backend(GFXGRAPH_BACKEND_SET_V4(kPlainBackend));
+  static const Backend& backend = select_backend(GFXGRAPH_BACKEND_SET(kPlainBackend));
   return create_engine(memory, options, backend, nullptr);
 }
 

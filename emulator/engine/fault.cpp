@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/print.h"
+#include "base/cli/print.h"
 
 namespace gfxgraph::emulator {
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-#include "emulator/engine/code_cache.h"
+#include "emulator/engine/code/code_cache.h"
 #include "emulator/engine/executable.h"
 
 namespace gfxgraph::emulator {

@@ -41,13 +41,11 @@ bool is_vector(Format format) {
          format == Format::kVop3 || format == Format::kVop3p;
 }
 
-// Whether a source slot is part of an address. DS lane exchanges have no address.
+// Whether a source slot is part of an address. DS instructions that access no memory have none.
 bool is_address_slot(const Inst& inst, int slot) {
   switch (inst.format) {
     case Format::kSmem: return slot <= 1;
-    case Format::kDs:
-      return slot == 0 && inst.op != Op::ds_bpermute_b32 && inst.op != Op::ds_permute_b32 &&
-             inst.op != Op::ds_swizzle_b32 && !is_gws(inst.op);
+    case Format::kDs: return slot == 0 && op_info(inst.op).access_bytes != 0;
     case Format::kFlat:
     case Format::kGlobal:
     case Format::kScratch:
@@ -103,12 +101,7 @@ void describe_operands(const Inst& inst, InstOperands& out) noexcept {
     const bool address = memory && is_address_slot(inst, n);
     const uint32_t dwords =
         address ? address_dwords(inst, n, info.src_dwords[n]) : info.src_dwords[n];
-    const bool mask = is_vector(inst.format) && operand::is_sgpr(inst.src[n]) && n == 2 &&
-                      (info.flags & OpInfo::kReadsVcc) != 0;
-    list.source(inst.src[n], dwords,
-                address ? OperandRef::kAddress
-                : mask  ? OperandRef::kLaneMask
-                        : 0);
+    list.source(inst.src[n], dwords, address ? OperandRef::kAddress : 0);
   }
   const bool partial = (info.flags & OpInfo::kDstIsSource) != 0 ||
                        (is_vector(inst.format) && inst.extra() != VopExtra::kNone);
@@ -116,33 +109,24 @@ void describe_operands(const Inst& inst, InstOperands& out) noexcept {
     if ((info.flags & OpInfo::kSdstIsSource) != 0)
       list.source(inst.sdst, info.sdst_dwords == 0 ? 4 : info.sdst_dwords, OperandRef::kAddress);
     else
-      list.dest(inst.sdst, info.sdst_dwords, OperandRef::kLaneMask);
+      list.dest(inst.sdst, info.sdst_dwords);
   }
-  const bool scalar_of_vector = is_vector(inst.format) && operand::is_sgpr(inst.dst);
-  const bool compares = inst.format == Format::kVopc || (info.flags & OpInfo::kCompares) != 0;
   if (inst.dst != operand::kNone) {
     if ((info.flags & OpInfo::kDstIsSource) != 0) list.source(inst.dst, info.dst_dwords);
-    list.dest(inst.dst, info.dst_dwords,
-              (scalar_of_vector && compares ? OperandRef::kLaneMask : 0) |
-                  (partial ? OperandRef::kPartial : 0));
+    list.dest(inst.dst, info.dst_dwords, partial ? OperandRef::kPartial : 0);
   }
-  if (inst.op == Op::v_swap_b32 && operand::is_vgpr(inst.src[0])) list.dest(inst.src[0], 1, 0);
-  const auto implicit = [&](uint32_t flag_read, uint32_t flag_write, uint16_t code, uint32_t role) {
+  if (info.dataflow == Dataflow::kSwap && operand::is_vgpr(inst.src[0]))
+    list.dest(inst.src[0], 1, 0);
+  const auto implicit = [&](uint32_t flag_read, uint32_t flag_write, uint16_t code) {
     bool listed = false;
     for (int n = 0; n < 3; ++n) listed = listed || inst.src[n] == code;
-    if ((info.flags & flag_read) != 0 && !listed) list.source(code, 1, role);
-    if ((info.flags & flag_write) != 0 && inst.dst != code && inst.sdst != code)
-      list.dest(code, 1, role);
+    if ((info.flags & flag_read) != 0 && !listed) list.source(code, 1);
+    if ((info.flags & flag_write) != 0 && inst.dst != code && inst.sdst != code) list.dest(code, 1);
   };
-  // VOP3 forms name their carry and mask registers.
-  const bool names_vcc =
-      inst.format == Format::kVop3 || inst.sdst != operand::kNone || scalar_of_vector;
-  if (!names_vcc || (info.flags & OpInfo::kWritesVcc) == 0)
-    implicit(names_vcc ? 0 : OpInfo::kReadsVcc, OpInfo::kWritesVcc, operand::kVccLo,
-             OperandRef::kLaneMask);
-  implicit(OpInfo::kReadsScc, OpInfo::kWritesScc, operand::kScc, 0);
-  implicit(OpInfo::kReadsM0, 0, operand::kM0, 0);
-  implicit(OpInfo::kReadsExec, OpInfo::kWritesExec, operand::kExecLo, OperandRef::kLaneMask);
+  implicit(OpInfo::kReadsVcc, 0, operand::kVccLo);
+  implicit(OpInfo::kReadsScc, OpInfo::kWritesScc, operand::kScc);
+  implicit(OpInfo::kReadsM0, 0, operand::kM0);
+  implicit(OpInfo::kReadsExec, OpInfo::kWritesExec, operand::kExecLo);
 }
 
 const Backend& select_backend(const BackendSet& set) {

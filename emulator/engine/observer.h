@@ -83,8 +83,6 @@ struct OperandRef {
   static constexpr uint8_t kAddress = 1;  // vaddr, saddr, SRD, soffset, sbase, DS address
   static constexpr uint8_t kPartial =
       2;  // destination: keeps old bits or lanes (d16, SDWA, DPP, writelane)
-  static constexpr uint8_t kLaneMask =
-      4;  // SGPR that holds one bit per lane (VCC, carry, v_cmp result)
 };
 struct InstOperands {
   uint8_t source_count = 0;

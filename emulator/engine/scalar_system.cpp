@@ -1,6 +1,6 @@
 // Scalar instructions with effects outside the wave: hardware registers, messages, computed jumps.
 // Source: RDNA2 ISA guide, "Hardware Registers" (numbers as in LLVM's AMDGPU operand syntax).
-#include "emulator/engine/code_cache.h"
+#include "emulator/engine/code/code_cache.h"
 #include "emulator/engine/context.h"
 #include "emulator/engine/executable.h"
 #include "emulator/memory/access_watch.h"

@@ -97,8 +97,7 @@ const Inst* cbranch_vccnz(Wave& w, const Inst* i) {
 const Inst* cbranch_execz(Wave& w, const Inst* i) { return branch_if(w, i, exec64(w) == 0); }
 const Inst* cbranch_execnz(Wave& w, const Inst* i) { return branch_if(w, i, exec64(w) != 0); }
 
-// Handlers of instructions that cannot run as two halves because they read across lanes; null: not
-// one of these.
+// Of the instructions with Wave64::kWhole. Null: not supported.
 Handler whole_wave_handler(Op op) {
   switch (op) {
     case Op::v_readfirstlane_b32: return readfirstlane64;
@@ -114,29 +113,11 @@ Handler whole_wave_handler(Op op) {
   }
 }
 
-bool runs_once(const Inst& inst) {
-  switch (inst.format) {
-    case Format::kSop1:
-    case Format::kSop2:
-    case Format::kSopc:
-    case Format::kSopk:
-    case Format::kSopp:
-    case Format::kSmem: return true;
-    case Format::kDs: return is_gws(inst.op);
-    default: return false;
-  }
-}
-
 // ---- plans ----
 
 bool is_vop(Format f) {
   return f == Format::kVop1 || f == Format::kVop2 || f == Format::kVopc || f == Format::kVop3 ||
          f == Format::kVop3p;
-}
-// src2 is a lane mask, one bit per lane.
-bool selects_by_mask(Op op) {
-  return op == Op::v_cndmask_b32 || op == Op::v_add_co_ci_u32 || op == Op::v_sub_co_ci_u32 ||
-         op == Op::v_subrev_co_ci_u32;
 }
 
 void copy(HalfPlan& plan, unsigned from, unsigned to, unsigned dwords) {
@@ -150,7 +131,7 @@ void rename_source(HalfPlan& plan, const Inst& inst, int n) {
     plan.specials |= static_cast<uint8_t>(1 << n);
   } else if (!operand::is_sgpr(code)) {
     return;
-  } else if (n == 2 && is_vop(inst.format) && selects_by_mask(inst.op)) {
+  } else if (n == 2 && op_info(inst.op).wave64 == Wave64::kMasked) {
     // A pair: the upper word follows. Null has none.
     copy(plan, code == operand::kNull ? code : code + 1u, kSourceSlot[n], 1);
   } else {
@@ -198,8 +179,7 @@ void fill_plan(HalfPlan& plan, const Inst& inst) {
     // The remaining instructions with an SGPR as destination are comparisons.
     if (inst.dst != operand::kNone && operand::is_sgpr(inst.dst))
       rename_mask_result(plan, plan.high->dst);
-    if (inst.op == Op::v_div_fmas_f32 || inst.op == Op::v_div_fmas_f64)
-      copy(plan, operand::kVccHi, operand::kVccLo, 1);
+    if ((info.flags & OpInfo::kReadsVcc) != 0) copy(plan, operand::kVccHi, operand::kVccLo, 1);
   }
   const bool to_lds = !is_vop(inst.format) && inst.format != Format::kDs &&
                       inst.format != Format::kMtbuf && (inst.mods & mmod::kLds) != 0;
@@ -225,9 +205,10 @@ Handler bind_wave64(const Backend& backend, Inst& inst, HalfInsts& store,
   // Only the backend knows whether it supports the instruction in this form.
   Inst probe;
   probe.copy_fields(inst);
-  if (const Handler whole = whole_wave_handler(inst.op))
-    return backend.bind(probe) == nullptr ? nullptr : whole;
-  if (runs_once(inst)) return backend.bind(inst);
+  const Wave64 how = op_info(inst.op).wave64;
+  if (how == Wave64::kWhole)
+    return backend.bind(probe) == nullptr ? nullptr : whole_wave_handler(inst.op);
+  if (how == Wave64::kOnce) return backend.bind(inst);
   plan = std::make_unique<HalfPlan>();
   plan->backend = &backend;
   plan->low = store.take();

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "emulator/engine/backend.h"
-#include "emulator/isa/buffer_format.inl"
-#include "emulator/isa/image.inl"
-#include "emulator/isa/lds.inl"
-#include "emulator/isa/mubuf.inl"
+#include "emulator/isa/memory/buffer_format.inl"
+#include "emulator/isa/memory/image.inl"
+#include "emulator/isa/memory/lds.inl"
+#include "emulator/isa/memory/mubuf.inl"
 
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {
@@ -66,6 +66,15 @@ template <class Observer, unsigned kKind>
   return run_hooked<Observer, kKind>(wave, inst, work);
 }
 
+// Whether the observer's done_first() may do, before an instruction of this kind, all that its
+// hooks would.
+template <class Observer, unsigned kKind>
+constexpr bool may_be_done_first() {
+  if constexpr (requires { Observer::template may_be_done_first<kKind>(); })
+    return Observer::template may_be_done_first<kKind>();
+  return false;
+}
+
 // The handler of an instruction with hooks. Without work for them it saves no registers.
 template <class Observer, unsigned kKind>
 const Inst* hooked(Wave& wave, const Inst* inst) {
@@ -75,13 +84,19 @@ const Inst* hooked(Wave& wave, const Inst* inst) {
       const uint32_t work = Observer::template work<kKind>(state, *inst);
       if (work == 0) [[likely]]
         return operands_of(*inst).handler(wave, inst);
-      if constexpr (Observer::template may_be_done_first<kKind>()) {
+      if constexpr (may_be_done_first<Observer, kKind>()) {
         auto& own = *static_cast<typename Observer::WaveState*>(wave.observer_state);
         if (Observer::template done_first<kKind>(own, wave, *inst, work)) [[likely]]
           return operands_of(*inst).handler(wave, inst);
       }
       return run_hooked_apart<Observer, kKind>(wave, inst, work);
     }
+  } else if constexpr (may_be_done_first<Observer, kKind>()) {
+    auto& state = *static_cast<typename Observer::WaveState*>(wave.observer_state);
+    const auto& observer = *static_cast<const Observer*>(wave.observer);
+    if (observer.template done_first<kKind>(state, wave, *inst)) [[likely]]
+      return operands_of(*inst).handler(wave, inst);
+    return run_hooked_apart<Observer, kKind>(wave, inst, 0);
   }
   return run_hooked<Observer, kKind>(wave, inst, 0);
 }
@@ -185,17 +200,12 @@ struct BackendFor {
   const ::gfxgraph::emulator::Backend name =       \
       ::gfxgraph::emulator::BackendFor<Observer>::make(GFXGRAPH_BACKEND_TEXT(GFXGRAPH_ISA));
 // Defines `const Backend <name>_isa_v2` (v3, v4) in the present namespace. A build with one
-// instruction set (sanitizers) gives it all three names, one for this machine only those of the
-// sets that it leaves out, too.
-#if defined(GFXGRAPH_ONE_ISA) || defined(GFXGRAPH_INSTEAD_OF_V4)
+// instruction set gives it all three names.
+#ifdef GFXGRAPH_ONE_ISA
 #define GFXGRAPH_DEFINE_BACKEND(Observer, name)       \
   GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v2) \
   GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v3) \
   GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v4)
-#elif defined(GFXGRAPH_INSTEAD_OF_V2)
-#define GFXGRAPH_DEFINE_BACKEND(Observer, name)       \
-  GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v2) \
-  GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v3)
 #else
 #define GFXGRAPH_DEFINE_BACKEND(Observer, name) \
   GFXGRAPH_DEFINE_BACKEND_AS(Observer, GFXGRAPH_BACKEND_JOIN(name, GFXGRAPH_ISA))

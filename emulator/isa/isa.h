@@ -9,16 +9,6 @@
 #endif
 
 namespace gfxgraph::emulator {
-#ifdef GFXGRAPH_ALU_ISA  // the instruction set whose ALU this one shares
-namespace GFXGRAPH_ALU_ISA {
-Handler bind_scalar(Inst& inst);
-extern const VectorBinder kVectorBinder;
-}  // namespace GFXGRAPH_ALU_ISA
-inline namespace GFXGRAPH_ISA {
-using GFXGRAPH_ALU_ISA::bind_scalar;
-using GFXGRAPH_ALU_ISA::kVectorBinder;
-}  // namespace GFXGRAPH_ISA
-#else
 inline namespace GFXGRAPH_ISA {
 
 Handler bind_scalar(Inst& inst);  // kSop*
@@ -27,5 +17,4 @@ Handler bind_scalar_control(const Inst& inst);
 extern const VectorBinder kVectorBinder;  // kVop*: isa/vector.cpp
 
 }  // namespace GFXGRAPH_ISA
-#endif
 }  // namespace gfxgraph::emulator

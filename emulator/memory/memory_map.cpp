@@ -17,6 +17,30 @@ auto first_after(const std::vector<Region>& part, uint64_t address) {
                           [](uint64_t a, const Region& r) { return a < r.address; });
 }
 
+Result<void> may_be_added(const RegionTable& table, const Region& region) {
+  if (region.requested_bytes == 0 || region.mapped_bytes < region.requested_bytes ||
+      region.host == nullptr)
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("memory map: region at {:#x} has {} requested and {} mapped bytes at host {}",
+                    region.address, region.requested_bytes, region.mapped_bytes,
+                    static_cast<const void*>(region.host)));
+  if (region.mapped_bytes - 1 > UINT64_MAX - region.address)
+    return fail(Status::kInvalidArgument,
+                fmt::format("memory map: region at {:#x} of {} bytes wraps the address space",
+                            region.address, region.mapped_bytes));
+  const Region* const last = table.after(region.address);
+  const Region* const other =
+      last != nullptr && last->address - region.address < region.mapped_bytes
+          ? last
+          : table.find(region.address);
+  if (other == nullptr) return {};
+  return fail(
+      Status::kInvalidArgument,
+      fmt::format("memory map: region at {:#x} of {} bytes overlaps the one at {:#x} of {} bytes",
+                  region.address, region.mapped_bytes, other->address, other->mapped_bytes));
+}
+
 }  // namespace
 
 size_t RegionTable::part_of(uint64_t address) const noexcept {
@@ -103,41 +127,27 @@ struct MemoryMap::Impl {
 MemoryMap::MemoryMap() : impl_(std::make_shared<Impl>()) {}
 
 Result<void> MemoryMap::add(Region region) {
-  if (region.requested_bytes == 0 || region.mapped_bytes < region.requested_bytes ||
-      region.host == nullptr)
-    return fail(
-        Status::kInvalidArgument,
-        fmt::format("memory map: region at {:#x} has {} requested and {} mapped bytes at host {}",
-                    region.address, region.requested_bytes, region.mapped_bytes,
-                    static_cast<const void*>(region.host)));
-  if (region.mapped_bytes - 1 > UINT64_MAX - region.address)
-    return fail(Status::kInvalidArgument,
-                fmt::format("memory map: region at {:#x} of {} bytes wraps the address space",
-                            region.address, region.mapped_bytes));
-  const std::scoped_lock lock(impl_->mutex);
-  const RegionTable& old = *impl_->table;
-  const Region* const last = old.after(region.address);
-  const Region* const other =
-      last != nullptr && last->address - region.address < region.mapped_bytes
-          ? last
-          : old.find(region.address);
-  if (other != nullptr) {
-    return fail(
-        Status::kInvalidArgument,
-        fmt::format("memory map: region at {:#x} of {} bytes overlaps the one at {:#x} of {} bytes",
-                    region.address, region.mapped_bytes, other->address, other->mapped_bytes));
-  }
-  impl_->table = std::make_shared<RegionTable>(old.with(std::move(region)));
-  impl_->generation.fetch_add(1, std::memory_order_release);
-  return {};
+  std::vector<Region> added;
+  added.push_back(std::move(region));
+  return replace({}, std::move(added));
 }
 
-Result<void> MemoryMap::remove(uint64_t address) {
+Result<void> MemoryMap::remove(uint64_t address) { return replace({&address, 1}, {}); }
+
+Result<void> MemoryMap::replace(std::span<const uint64_t> removed, std::vector<Region> added) {
   const std::scoped_lock lock(impl_->mutex);
-  const Region* const region = impl_->table->find(address);
-  if (region == nullptr || region->address != address)
-    return fail(Status::kNotFound, fmt::format("memory map: no region starts at {:#x}", address));
-  impl_->table = std::make_shared<RegionTable>(impl_->table->without(address));
+  RegionTable table = *impl_->table;
+  for (const uint64_t address : removed) {
+    const Region* const region = table.find(address);
+    if (region == nullptr || region->address != address)
+      return fail(Status::kNotFound, fmt::format("memory map: no region starts at {:#x}", address));
+    table = table.without(address);
+  }
+  for (Region& region : added) {
+    GFXGRAPH_TRY(may_be_added(table, region));
+    table = table.with(std::move(region));
+  }
+  impl_->table = std::make_shared<RegionTable>(std::move(table));
   impl_->generation.fetch_add(1, std::memory_order_release);
   return {};
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,9 @@ class MemoryMap {
   Result<void> add(Region region);
   // `address` is a region's first byte.
   Result<void> remove(uint64_t address);
+  // Removes the regions that begin at `removed` and adds others, in one step: no reader sees the
+  // map in between. An error as of add() and remove() changes nothing.
+  Result<void> replace(std::span<const uint64_t> removed, std::vector<Region> added);
   // Divides regions so that those of [address, address + bytes) are read-only. Bytes without a
   // region are ignored.
   Result<void> make_read_only(uint64_t address, uint64_t bytes);

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "format/reader.h"
+#include "format/read/reader.h"
 
 namespace gfxgraph::ranges {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "format/reader.h"
+#include "format/read/reader.h"
 
 namespace gfxgraph::ranges {
 

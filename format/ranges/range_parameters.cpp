@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "format/ranges/argument_words.h"
 #include "format/ranges/content_bytes.h"
+#include "format/walk.h"
 
 namespace gfxgraph::ranges {
 namespace {
@@ -119,10 +120,10 @@ class Comparer {
     bool one_graph = true;
     for (const uint64_t event : events) {
       const auto* launch = std::get_if<format::GraphLaunch>(&trace_.events()[event].action);
-      if (launch == nullptr || launch->graph == 0 || launch->graph > trace_.graphs().size()) {
-        return give_up();
-      }
-      graphs.push_back(&trace_.graphs()[launch->graph - 1]);
+      const format::Graph* const graph =
+          launch == nullptr ? nullptr : format::graph_of(trace_, *launch);
+      if (graph == nullptr) return give_up();
+      graphs.push_back(graph);
       if (graphs.back()->nodes.size() != graphs[0]->nodes.size()) return give_up();
       one_graph = one_graph && graphs.back() == graphs[0];
     }
@@ -501,8 +502,9 @@ RangeComparisons compare_iterations(const format::Trace& trace,
   RangeComparisons result(trace);
   const auto nodes_of = [&](const format::Event& event) -> uint64_t {
     const auto* launch = std::get_if<format::GraphLaunch>(&event.action);
-    if (launch == nullptr || launch->graph == 0 || launch->graph > trace.graphs().size()) return 0;
-    return trace.graphs()[launch->graph - 1].nodes.size();
+    const format::Graph* const graph =
+        launch == nullptr ? nullptr : format::graph_of(trace, *launch);
+    return graph == nullptr ? 0 : graph->nodes.size();
   };
   // Of the first n events, with the nodes that they launch.
   std::vector<uint64_t> cost(1, 0);

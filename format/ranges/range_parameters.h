@@ -13,7 +13,7 @@
 #include "format/ranges/allocation_identity.h"
 #include "format/ranges/parameter_pattern.h"
 #include "format/ranges/trace_ranges.h"
-#include "format/reader.h"
+#include "format/read/reader.h"
 
 namespace gfxgraph::ranges {
 

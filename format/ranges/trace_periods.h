@@ -6,7 +6,7 @@
 
 #include "format/ranges/range_parameters.h"
 #include "format/ranges/trace_ranges.h"
-#include "format/reader.h"
+#include "format/read/reader.h"
 
 namespace gfxgraph::ranges {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "format/reader.h"
+#include "format/read/reader.h"
 
 namespace gfxgraph::ranges {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "format/reader.h"
+#include "format/read/reader.h"
 
 namespace gfxgraph::ranges {
 

@@ -25,7 +25,7 @@
 #include <new>
 #include <type_traits>
 
-#include "base/preload.h"
+#include "base/process/preload.h"
 #include "hsa/agent_fault.h"
 
 namespace gfxgraph::hip_errors {

@@ -17,7 +17,7 @@
 #include "hsa/hip_errors/hip_errors.inc"
 
 /* Also exported under its own name: the recorder, which has its own dlsym, calls this one next. */
-#include "base/dlsym_hook.inc"
+#include "base/process/dlsym_hook.inc"
     gfxgraph_lookup_hook dlsym, gfxgraph_resolve_dlsym
     .globl gfxgraph_hip_errors_dlsym
     .type gfxgraph_hip_errors_dlsym, @function

@@ -376,6 +376,26 @@ enum {
   GFXGRAPH_MEMORY_PACKED_KEPT = 2
 };
 
+/* Where the steps of a session work. A trace that was captured in this process
+ * (gfxgraph_capture_end) knows the program's own memory and code: in place, steps run over them, as
+ * the program would. Nothing is loaded, copied or restored; only memory that the program allocated
+ * and freed inside of the capture is allocated anew.
+ * - Lifetime: the program keeps what the steps use until their runs are complete. What it gives
+ *   back is noticed: gfxgraph_step_create of a step that uses it, gfxgraph_step_run and _commit,
+ * and access to such a buffer return GFXGRAPH_NOT_FOUND and name it, before anything is submitted.
+ *   Other steps run on. Addresses that the caller set as bytes (gfxgraph_step_set_argument) are
+ *   watched only where the program had a pointer.
+ * - Threads: as for other sessions. The program may free and unload in any thread, but not while a
+ *   run that uses it is being submitted or in flight.
+ * - Errors: what needs recorded contents returns GFXGRAPH_UNSUPPORTED: gfxgraph_step_restore,
+ *   gfxgraph_step_verify, GFXGRAPH_BIND_FILL, GFXGRAPH_LAYOUT_SHIFT. So does a step whose work was
+ *   on another device than the session's, and gfxgraph_session_bind of a buffer whose address the
+ *   program's memory is known to hold. */
+enum {
+  GFXGRAPH_PLACE_DEFAULT = 0, /* in place, if the trace was captured in this process */
+  GFXGRAPH_PLACE_APART = 1    /* with memory and code of its own; needs a capture with contents */
+};
+
 /* Receives log messages of the library, one line without its line end; `context` is the caller's.
  * Called by the thread that called the library, within that call; must not call the library. */
 enum { GFXGRAPH_LOG_INFO = 0, GFXGRAPH_LOG_WARNING = 1 };
@@ -417,8 +437,10 @@ typedef struct gfxgraph_session_options_t {
   gfxgraph_allocate_t allocate; /* NULL, the default: HIP's; set together with `release` */
   gfxgraph_release_t release;
   void* allocator_context;
-  uint32_t memory;   /* GFXGRAPH_MEMORY_..., default packed */
-  uint32_t reserved; /* zero */
+  uint32_t memory;    /* GFXGRAPH_MEMORY_..., default packed */
+  uint32_t reserved;  /* zero */
+  uint32_t place;     /* GFXGRAPH_PLACE_... */
+  uint32_t reserved2; /* zero */
 } gfxgraph_session_options_t;
 GFXGRAPH_API gfxgraph_session_options_t gfxgraph_session_options_default(void) GFXGRAPH_NOEXCEPT;
 
@@ -488,9 +510,17 @@ enum {
   GFXGRAPH_MODE_EAGER = 0,  /* calls, streams and events as recorded */
   GFXGRAPH_MODE_BATCH = 1,  /* prebuilt launches in one loop */
   GFXGRAPH_MODE_GRAPH = 2,  /* an explicit hipGraph */
-  GFXGRAPH_MODE_AUTO = 3,   /* batch, graph or packets: measured on this runtime during creation */
+  GFXGRAPH_MODE_AUTO = 3,   /* batch, graph or packets: measured on this runtime during creation;
+                               in place, where nothing runs: graph, or else batch */
   GFXGRAPH_MODE_PACKETS = 4 /* prebuilt AQL packets in an HSA queue, one doorbell per run */
 };
+
+struct gfxgraph_border_t; /* gfxgraph/capture.h */
+/* Called by the thread that runs the step, when all work before the border has ended. It does what
+ * the program's host did there: it may read and write memory, and submit work to the run's stream.
+ * It must not use the step. Not 0: the run ends here with GFXGRAPH_INVALID_ARGUMENT. */
+typedef int32_t (*gfxgraph_border_function_t)(void* context,
+                                              const struct gfxgraph_border_t* border);
 
 typedef struct gfxgraph_step_options_t {
   uint32_t struct_size;
@@ -501,8 +531,11 @@ typedef struct gfxgraph_step_options_t {
   uint32_t keep_memory;  /* 1: memory keeps its contents, for another step beside steps that ran;
                             buffers without content in this session get the recorded one; 0, the
                             default, and always for the first step of a session: as after
-                            gfxgraph_step_restore. Not with auto. */
+                            gfxgraph_step_restore. Not with auto. In place it is always kept. */
   uint32_t auto_milliseconds; /* auto starts no further run after this time; 0: 3000 */
+  /* Needed in place if the range has borders. Runs with borders are not asynchronous. */
+  gfxgraph_border_function_t border;
+  void* border_context;
 } gfxgraph_step_options_t;
 GFXGRAPH_API gfxgraph_step_options_t gfxgraph_step_options_default(void) GFXGRAPH_NOEXCEPT;
 
@@ -553,7 +586,8 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_step_restore(gfxgraph_step_t step) GFXGR
  * are set again. None waits, except an input that was set four times while the first of these runs
  * is still in flight. */
 
-/* Sets every place of the parameter; numbers are truncated to the size of the place. */
+/* Sets every place of the parameter (gfxgraph_trace_name_parameter: as far from the first as they
+ * were); numbers are truncated to the size of the place. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_step_set_parameter(gfxgraph_step_t step, uint32_t parameter,
                                                            int64_t number) GFXGRAPH_NOEXCEPT;
 /* The address of a byte of a buffer. */
@@ -652,5 +686,8 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_step_info(gfxgraph_step_t step,
 #ifdef __cplusplus
 }
 #endif
+
+#include <gfxgraph/capture.h>
+#include <gfxgraph/sets.h>
 
 #endif /* GFXGRAPH_GFXGRAPH_H */

@@ -80,6 +80,13 @@ class Trace {
     return Trace(handle);
   }
 
+  // Takes a handle over.
+  static Trace own(gfxgraph_trace_t handle) { return Trace(handle); }
+  // gfxgraph_trace_save, of a captured one.
+  void save(const std::string& path) const {
+    detail::check(gfxgraph_trace_save(get(), path.c_str()));
+  }
+
   gfxgraph_environment_t environment() const {
     return detail::described<gfxgraph_environment_t>(gfxgraph_trace_environment, get());
   }
@@ -113,6 +120,13 @@ class Trace {
   }
   uint32_t find_parameter(gfxgraph_range_t range, const std::string& name) const {
     return found(gfxgraph_trace_find_parameter, range, name);
+  }
+  uint32_t name_parameter(gfxgraph_range_t range, const std::string& name, int64_t step,
+                          const std::vector<gfxgraph_place_t>& places) {
+    uint32_t parameter = 0;
+    detail::check(gfxgraph_trace_name_parameter(get(), range, name.c_str(), step, places.data(),
+                                                static_cast<uint32_t>(places.size()), &parameter));
+    return parameter;
   }
   uint32_t find_input(gfxgraph_range_t range, const std::string& name) const {
     return found(gfxgraph_trace_find_input, range, name);
@@ -152,6 +166,40 @@ class Trace {
     return list;
   }
   std::unique_ptr<gfxgraph_trace_s, detail::Destroyer<gfxgraph_trace_t, gfxgraph_trace_destroy>>
+      handle_;
+};
+
+// A step that this program captures (gfxgraph/capture.h). Given up unless it is ended.
+class Capture {
+ public:
+  explicit Capture(void* hip_stream,
+                   const gfxgraph_capture_options_t& options = gfxgraph_capture_options_default()) {
+    gfxgraph_capture_t handle = nullptr;
+    detail::check(gfxgraph_capture_begin(hip_stream, &options, &handle));
+    handle_.reset(handle);
+  }
+
+  void pause() { detail::check(gfxgraph_capture_pause(get())); }
+  void resume() { detail::check(gfxgraph_capture_resume(get())); }
+  void border(const std::string& name) {
+    detail::check(gfxgraph_capture_break(get(), name.c_str()));
+  }
+  uint32_t launches() const {
+    uint32_t count = 0;
+    detail::check(gfxgraph_capture_launches(get(), &count));
+    return count;
+  }
+  Trace end() {
+    gfxgraph_trace_t trace = nullptr;
+    detail::check(gfxgraph_capture_end(handle_.release(), &trace));
+    return Trace::own(trace);
+  }
+
+  gfxgraph_capture_t get() const noexcept { return handle_.get(); }
+
+ private:
+  std::unique_ptr<gfxgraph_capture_s,
+                  detail::Destroyer<gfxgraph_capture_t, gfxgraph_capture_abandon>>
       handle_;
 };
 
@@ -276,6 +324,34 @@ class Step {
     return options;
   }
   std::unique_ptr<gfxgraph_step_s, detail::Destroyer<gfxgraph_step_t, gfxgraph_step_destroy>>
+      handle_;
+};
+
+// What several steps of the same work are set to, for one of them to run (gfxgraph/sets.h).
+class Sets {
+ public:
+  explicit Sets(const Step& step, uint64_t max_bytes = 0) {
+    gfxgraph_sets_t handle = nullptr;
+    detail::check(gfxgraph_sets_create(step.get(), max_bytes, &handle));
+    handle_.reset(handle);
+  }
+
+  void keep(uint64_t size, const Step& other) {
+    detail::check(gfxgraph_sets_keep(get(), size, other.get()));
+  }
+  uint64_t use(uint64_t size) {
+    uint64_t chosen = 0;
+    detail::check(gfxgraph_sets_use(get(), size, &chosen));
+    return chosen;
+  }
+  gfxgraph_sets_info_t info() const {
+    return detail::described<gfxgraph_sets_info_t>(gfxgraph_sets_info, get());
+  }
+
+  gfxgraph_sets_t get() const noexcept { return handle_.get(); }
+
+ private:
+  std::unique_ptr<gfxgraph_sets_s, detail::Destroyer<gfxgraph_sets_t, gfxgraph_sets_destroy>>
       handle_;
 };
 

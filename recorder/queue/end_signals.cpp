@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-#include "base/preload.h"
+#include "base/process/preload.h"
 
 namespace gfxgraph::recorder {
 namespace {

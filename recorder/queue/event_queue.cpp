@@ -28,12 +28,6 @@ void fetch_ahead(const LaunchBatch& batch) {
         LaunchBatch::kUsualBytes);
 }
 
-Result<void> add_event(format::Writer& writer, format::Event&& event) {
-  Result<uint64_t> sequence = writer.add(std::move(event));
-  if (!sequence) return tl::unexpected<Error>(std::move(sequence).error());
-  return {};
-}
-
 }  // namespace
 
 void EventQueue::reserve(uint64_t start_ns) {
@@ -127,21 +121,31 @@ void EventQueue::forget_taken() {
   lanes_.each([](LaunchLane& lane) { lane.draining.clear(); });
 }
 
+Result<void> EventQueue::write(format::Writer& writer, format::Event&& event) {
+  if (filter_.on() && !filter_.keeps(event)) return {};
+  Result<uint64_t> sequence = writer.add(std::move(event));
+  if (!sequence) return tl::unexpected<Error>(std::move(sequence).error());
+  return {};
+}
+
 Result<void> EventQueue::write(format::Writer& writer, Taken& taken) {
   if (taken.launch != nullptr) {
     const uint64_t ns = clock_.ns_at(taken.launch->ticks);
-    return add_event(writer, launch_event(*taken.launch, std::span(taken.lane->draining.bytes),
-                                          std::max(ns, start_ns_) - start_ns_));
+    return write(writer, launch_event(*taken.launch, std::span(taken.lane->draining.bytes),
+                                      std::max(ns, start_ns_) - start_ns_));
   }
   Pending& event = taken.item->event;
-  if (auto* graph = std::get_if<std::unique_ptr<format::Graph>>(&event)) return writer.add(**graph);
+  if (auto* graph = std::get_if<std::unique_ptr<format::Graph>>(&event)) {
+    if (filter_.on()) filter_.see(**graph);
+    return writer.add(**graph);
+  }
   if (auto* one = std::get_if<std::unique_ptr<format::Event>>(&event)) {
-    Result<void> added = add_event(writer, std::move(**one));
+    Result<void> added = write(writer, std::move(**one));
     one->reset();
     return added;
   }
   for (format::Event& one : *std::get<std::unique_ptr<std::vector<format::Event>>>(event)) {
-    if (Result<void> added = add_event(writer, std::move(one)); !added) return added;
+    if (Result<void> added = write(writer, std::move(one)); !added) return added;
   }
   return {};
 }

@@ -1,6 +1,6 @@
 // What waits to be written: launches in the lanes of their threads, everything else in one list, in
 // the order of the tickets that they drew. Two locks of the recorder guard it: `mutex` who adds,
-// and the drain lock, which is taken first, who writes.
+// and the order's lock, which is taken first, who writes.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,8 @@
 
 #include "base/result.h"
 #include "format/trace.h"
-#include "format/writer.h"
+#include "format/write/writer.h"
+#include "recorder/queue/capture_filter.h"
 #include "recorder/queue/launch_lane.h"
 #include "recorder/queue/tick_clock.h"
 
@@ -73,9 +74,11 @@ class EventQueue {
   // With both locks: all that has been added is to be written next. False: something that was taken
   // before is still there.
   bool take();
-  // With the drain lock: writes what was taken, up to what is blocked. What the writer would not
+  // With the order's lock: writes what was taken, up to what is blocked. What the writer would not
   // take is named in `refused`; it marks the trace incomplete for it. True: nothing is left.
   Result<bool> write(format::Writer& writer, std::vector<std::string>& refused);
+  // What it does not keep is not written.
+  CaptureFilter& filter() noexcept { return filter_; }
 
  private:
   struct Item {
@@ -90,6 +93,7 @@ class EventQueue {
     const LaunchLane* lane = nullptr;
   };
   Result<void> write(format::Writer& writer, Taken& taken);
+  Result<void> write(format::Writer& writer, format::Event&& event);
   void forget_taken();
   // In steps that are shorter than it takes to read a counter.
   static constexpr unsigned kStepBits = 2;
@@ -107,6 +111,7 @@ class EventQueue {
   std::vector<Taken> taken_;  // of draining_ and the lanes, by ticket
   size_t written_ = 0;        // of taken_
   std::unordered_set<const void*> blocked_;
+  CaptureFilter filter_;
 };
 
 }  // namespace gfxgraph::recorder

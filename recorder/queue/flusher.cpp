@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "base/signals_blocked.h"
+#include "base/process/signals_blocked.h"
 
 namespace gfxgraph::recorder {
 namespace {

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
 
+#include "recorder/lock_order.h"
 #include "recorder/queue/tick_clock.h"
 
 namespace gfxgraph::recorder {
@@ -51,8 +50,8 @@ class Flusher {
   void run(const std::function<bool()>& round);
 
   std::thread thread_;
-  std::mutex mutex_;
-  std::condition_variable wanted_;
+  Mutex<LockRank::kLast> mutex_;
+  Condition wanted_;
   bool stop_ = false;
   std::atomic<bool> dozes_{false};
   std::atomic<bool> left_to_it_{false};    // by a wait

@@ -1,8 +1,8 @@
 // What is going to stand in the trace: events and findings on their way to the writer, with the
 // numbers, times and call sites that they carry. Knows nothing of what they mean.
 //
-// The recorder's lock guards it, but for what says otherwise; the drain lock, which is taken first,
-// guards what is handed to the writer.
+// The recorder's lock guards it, but for what says otherwise; the order's lock, which is taken
+// first, guards what is handed to the writer.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "format/trace.h"
-#include "format/writer.h"
-#include "recorder/model/call_sites.h"
-#include "recorder/model/findings.h"
+#include "format/write/writer.h"
 #include "recorder/queue/event_queue.h"
+#include "recorder/queue/findings.h"
 #include "recorder/queue/flusher.h"
+#include "recorder/sites/call_sites.h"
 
 namespace gfxgraph::recorder {
 
@@ -52,7 +52,7 @@ class Journal {
   // Also while others are held back.
   void finding_now(format::FindingKind kind, std::string_view call, std::string_view detail);
 
-  // With the drain lock: what was taken from the queue is written, up to what must wait. True:
+  // With the order's lock: what was taken from the queue is written, up to what must wait. True:
   // nothing is left.
   bool write_taken();
   // What the writer would not take.

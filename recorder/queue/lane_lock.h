@@ -6,12 +6,15 @@
 
 #include <atomic>
 
+#include "recorder/lock_order.h"
+
 namespace gfxgraph::recorder {
 
 class LaneLock {
  public:
   // The lane's thread.
   void lock() noexcept {
+    if constexpr (kLocksAreChecked) HeldRanks::enter(LockRank::kLane);
     for (;;) {
       inside_.exchange(true, std::memory_order_seq_cst);
       if (!wanted_.load(std::memory_order_seq_cst)) [[likely]]
@@ -20,7 +23,10 @@ class LaneLock {
       wanted_.wait(true, std::memory_order_acquire);
     }
   }
-  void unlock() noexcept { inside_.store(false, std::memory_order_release); }
+  void unlock() noexcept {
+    inside_.store(false, std::memory_order_release);
+    if constexpr (kLocksAreChecked) HeldRanks::left(LockRank::kLane);
+  }
 
   // Any thread, one at a time, not inside of the lock. From the end of wait() to let_go() nobody is
   // inside.

@@ -8,12 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "format/trace.h"
-#include "recorder/model/raw_actions.h"
+#include "recorder/launch_shape.h"
+#include "recorder/lock_order.h"
 #include "recorder/queue/lane_lock.h"
 
 namespace gfxgraph::recorder {
@@ -61,7 +61,7 @@ struct alignas(128) LaunchLane {
   // The ticket and the thread of its last launch into a stream that the null stream waits for.
   std::atomic<uint64_t> last_blocking{0};
 
-  LaunchBatch draining;  // with the recorder's drain lock
+  LaunchBatch draining;  // with the order's lock
   LaunchLane* next = nullptr;
   std::atomic<bool> taken{true};  // by a thread that lives
 };
@@ -124,7 +124,7 @@ class LaunchLanes {
   static uint64_t next_number() noexcept;  // never given twice, unlike an address
 
   const uint64_t number_ = next_number();
-  std::mutex mutex_;  // held: there is no new lane
+  Mutex<LockRank::kLanes> mutex_;  // held: there is no new lane
   std::vector<std::shared_ptr<LaunchLane>> all_;
   std::atomic<LaunchLane*> first_{nullptr};
   std::atomic<bool> several_{false};  // changes while nobody is inside of a lane

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "format/recover.h"
-#include "recorder/tool/claim.h"
+#include "format/read/recover.h"
+#include "recorder/contract/claim.h"
 
 namespace gfxgraph::recorder {
 

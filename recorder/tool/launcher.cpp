@@ -17,18 +17,18 @@
 #include <optional>
 
 #include "base/amount.h"
-#include "base/console.h"
-#include "base/exit_code.h"
-#include "base/new_file.h"
-#include "base/output.h"
-#include "base/own_process.h"
-#include "base/program.h"
+#include "base/cli/console.h"
+#include "base/cli/exit_code.h"
+#include "base/cli/output.h"
+#include "base/file/new_file.h"
+#include "base/process/own_process.h"
+#include "base/process/program.h"
 #include "codeobj/code_object.h"
+#include "recorder/contract/output_pattern.h"
+#include "recorder/contract/sealing.h"
+#include "recorder/contract/segment_files.h"
 #include "recorder/tool/closing.h"
 #include "recorder/tool/outcome.h"
-#include "recorder/tool/output_pattern.h"
-#include "recorder/tool/sealing.h"
-#include "recorder/tool/segment_files.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -314,7 +314,7 @@ Result<int> launch(const LaunchRequest& request) {
   }
   GFXGRAPH_TRY(check_distinct(replaced, inputs_of(program, request.program)));
   for (const std::string& path : replaced) GFXGRAPH_TRY(check_output(path, request.force));
-  GFXGRAPH_ASSIGN_OR_RETURN(const fs::path preload, private_library("libgfxgraph-recorder.so"));
+  GFXGRAPH_ASSIGN_OR_RETURN(const fs::path preload, private_library(kRecorderLibrary));
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(request.device));
   GFXGRAPH_TRY(check_devices(request.devices, device));
   options.emulated = device == DeviceChoice::kEmulated;
@@ -323,8 +323,15 @@ Result<int> launch(const LaunchRequest& request) {
   options.denied_file = status->denied;
 
   std::vector<std::string> added = options_to_environment(options);
-  GFXGRAPH_ASSIGN_OR_RETURN(std::string preloaded,
-                            append_preload(std::getenv("LD_PRELOAD"), preload, options.emulated));
+  const char* const before = std::getenv("LD_PRELOAD");
+  std::string preloaded = before == nullptr ? "" : before;
+  if (request.capture) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const fs::path capture, private_library(kCaptureLibrary));
+    GFXGRAPH_ASSIGN_OR_RETURN(preloaded,
+                              append_preload(preloaded.c_str(), capture, options.emulated));
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(preloaded,
+                            append_preload(preloaded.c_str(), preload, options.emulated));
   if (request.devices != 0)
     added.push_back(fmt::format("{}={}", kDevicesVariable, request.devices));
   std::string agent_folder;

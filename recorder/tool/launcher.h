@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "base/device.h"
+#include "base/process/device.h"
 #include "base/result.h"
-#include "recorder/tool/options.h"
+#include "recorder/contract/options.h"
 
 namespace gfxgraph::recorder {
 
@@ -16,6 +16,7 @@ struct LaunchRequest {
   std::vector<std::string> program;  // argv
   DeviceChoice device = DeviceChoice::kAuto;
   unsigned devices = 0;  // of the software agent; 0: not given
+  bool capture = false;  // with the capture layer in front
   bool force = false;
   bool strict = false;
 };

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "base/own_process.h"
+#include "base/process/own_process.h"
 
 namespace gfxgraph::recorder {
 namespace {

@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "base/common_options.h"
-#include "base/console.h"
-#include "base/exit_code.h"
-#include "base/help_text.h"
-#include "base/option_error.h"
-#include "base/output.h"
-#include "base/print.h"
-#include "recorder/model/launch_selection.h"
-#include "recorder/model/range_selection.h"
-#include "recorder/model/segments.h"
+#include "base/cli/common_options.h"
+#include "base/cli/console.h"
+#include "base/cli/exit_code.h"
+#include "base/cli/help_text.h"
+#include "base/cli/option_error.h"
+#include "base/cli/output.h"
+#include "base/cli/print.h"
+#include "recorder/contract/output_pattern.h"
+#include "recorder/selection/launch_selection.h"
+#include "recorder/selection/range_selection.h"
+#include "recorder/selection/segments.h"
 #include "recorder/tool/launcher.h"
-#include "recorder/tool/output_pattern.h"
 
 namespace {
 
@@ -121,6 +121,7 @@ int run_tool(int argc, char** argv) {
       "all: all memory; none: only memory that the host can access, so that a replay begins\n"
       "with zeros or bound buffers, and compares nothing (default touched)");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
+  app.add_flag("--capture", request.capture, gfxgraph::kCaptureHelp);
   app.add_flag("--force", request.force, "replace existing traces");
   app.formatter(std::make_shared<gfxgraph::HelpFormatter<CLI::Formatter, CLI::Option>>());
   gfxgraph::add_common_options(

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace gfxgraph::recorder {
 namespace {

@@ -9,14 +9,14 @@
 #include <thread>
 
 #include "base/amount.h"
-#include "base/console.h"
+#include "base/cli/console.h"
 #include "base/demangle.h"
-#include "base/file.h"
-#include "format/reader.h"
-#include "format/recover.h"
+#include "base/file/file.h"
+#include "format/read/reader.h"
+#include "format/read/recover.h"
+#include "recorder/contract/segment_files.h"
 #include "recorder/tool/closing.h"
 #include "recorder/tool/lint_summary.h"
-#include "recorder/tool/segment_files.h"
 
 namespace gfxgraph::recorder {
 namespace {

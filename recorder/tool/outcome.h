@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/progress.h"
-#include "recorder/tool/claim.h"
+#include "base/cli/progress.h"
+#include "recorder/contract/claim.h"
 #include "recorder/tool/closing.h"
 #include "recorder/tool/manifest.h"
 

@@ -50,9 +50,11 @@ _SessionOptions = _structure(
     "_SessionOptions", ("layout", c_int32), ("device", c_int32), ("keep_ambiguous", c_uint32), ("zero_unknown", c_uint32),
     ("poison_fresh", c_uint32), ("concurrent_steps", c_uint32), ("max_load_seconds", c_uint32),
     ("max_memory_bytes", c_uint64), ("log", _LOG), ("log_context", c_void_p), ("allocate", c_void_p),
-    ("release", c_void_p), ("allocator_context", c_void_p), ("memory", c_uint32), ("reserved", c_uint32))
+    ("release", c_void_p), ("allocator_context", c_void_p), ("memory", c_uint32), ("reserved", c_uint32),
+    ("place", c_uint32), ("reserved2", c_uint32))
 _StepOptions = _structure("_StepOptions", ("mode", c_int32), ("graph_max_nodes", c_uint32), ("graph_linear", c_uint32),
-                          ("keep_memory", c_uint32), ("auto_milliseconds", c_uint32))
+                          ("keep_memory", c_uint32), ("auto_milliseconds", c_uint32), ("border", c_void_p),
+                          ("border_context", c_void_p))
 _Environment = _structure(
     "_Environment", ("emulated", c_uint32), ("gfxgraph_version", c_char_p), ("gpu_arch", c_char_p),
     ("device_name", c_char_p), ("hip_runtime_version", c_int32), ("sealed", c_uint32), ("complete", c_uint32),

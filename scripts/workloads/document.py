@@ -1,10 +1,10 @@
-"""docs/workloads.md from docs/workloads.json, one row for each program and runtime."""
+"""docs/results/workloads.md from docs/results/workloads.json, one row for each program and runtime."""
 
 import json
 
 from workload import REPOSITORY
 
-DOCUMENT = REPOSITORY / "docs/workloads.md"
+DOCUMENT = REPOSITORY / "docs/results/workloads.md"
 RECORDS = DOCUMENT.with_suffix(".json")
 
 HEAD = """# Programs, recorded and replayed

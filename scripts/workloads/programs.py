@@ -115,7 +115,7 @@ def verdict(text):
     return [line for line in text.splitlines() if "verification" in line]
 
 
-# For MIOpen of Debian's package, which lacks an assembler and a compiler for OpenCL (docs/workloads.md): the one solver for convolutions that
+# For MIOpen of Debian's package, which lacks an assembler and a compiler for OpenCL (docs/results/workloads.md): the one solver for convolutions that
 # needs neither. MIOpen compiles it from HIP with "-isystem /usr/include", which hides math.h from C++; clang's variable takes that out.
 MIOPEN = {"MIOPEN_DEBUG_FIND_ONLY_SOLVER": "ConvDirectNaiveConvFwd", "CCC_OVERRIDE_OPTIONS": "#s/^.usr.include$/./",
           "MIOPEN_CUSTOM_CACHE_DIR": str(REPOSITORY / "build/workloads/miopen"),

@@ -71,7 +71,7 @@ def pointers(relocations):
 
 
 class Measured:
-    """One row of docs/workloads.md."""
+    """One row of docs/results/workloads.md."""
 
     def __init__(self, workload, build, scratch):
         self.workload, self.build = workload, build

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace gfxgraph {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/device.h"
+#include "base/process/device.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

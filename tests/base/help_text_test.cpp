@@ -1,4 +1,4 @@
-#include "base/help_text.h"
+#include "base/cli/help_text.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -99,7 +99,7 @@ TEST(HipQuirks, AnyTextIsNotTheNameOfATest) {
   for (const char* text :
        {"tests/base/hip_quirks_test.cpp: HipQuirks", "tests/base/hip_quirks_test.cpp: RangesAre",
         "tests/base/hip_quirks_test.cpp: text_of", "tests/base/none_test.cpp: RangesAreWhole",
-        "tests/recorder/program_graphs.hip: hipGraphLaunch", "RangesAreWhole", "-"}) {
+        "tests/recorder/programs/program_graphs.hip: hipGraphLaunch", "RangesAreWhole", "-"}) {
     EXPECT_FALSE(is_test(text)) << text;
   }
   EXPECT_EQ(is_test("ctest: base_tes"), !kAllTestsAreRegistered);

@@ -1,11 +1,15 @@
-#include "base/new_file.h"
+#include "base/file/new_file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -64,6 +68,21 @@ TEST_F(NewFileTest, HasItsNameOnlyWhenItIsWhole) {
   EXPECT_EQ(names(), 1U);
 }
 
+TEST_F(NewFileTest, AKillLeavesTheOldFileAndNothingElse) {
+  const fs::path target = put("f", "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto file = NewFile::create(target, FileUse::kReport);
+    if (!file || !file->write(bytes_of("half"))) ::_exit(1);
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  EXPECT_EQ(text_of(target), "old");
+  EXPECT_EQ(names(), 1U);
+}
+
 TEST_F(NewFileTest, ModesFollowTheUseAndTheUmask) {
   put("old", "of everybody");
   fs::permissions(folder_ / "old", fs::perms(0666));
@@ -96,9 +115,16 @@ TEST_F(NewFileTest, ReplacesLinksAndFollowsNone) {
 TEST_F(NewFileTest, RefusesWhatItCannotReplace) {
   fs::create_directory(folder_ / "folder");
   fs::create_symlink("/dev/null", folder_ / "null");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = folder_ / "socket";
+  ASSERT_LT(name.copy(address.sun_path, sizeof(address.sun_path) - 1), sizeof(address.sun_path));
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ::close(socket);
   for (const fs::path& path :
        {folder_ / "folder", folder_ / "folder/", folder_ / "..", folder_ / "null",
-        fs::path("/dev/full"), folder_ / "no/f", put("file", "") / "f"}) {
+        folder_ / "socket", fs::path("/dev/full"), folder_ / "no/f", put("file", "") / "f"}) {
     const auto made = NewFile::create(path, FileUse::kReport);
     ASSERT_FALSE(made) << path;
     EXPECT_EQ(made.error().status, Status::kInvalidArgument) << path;

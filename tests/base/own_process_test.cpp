@@ -1,4 +1,4 @@
-#include "base/own_process.h"
+#include "base/process/own_process.h"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>

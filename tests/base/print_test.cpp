@@ -1,4 +1,4 @@
-#include "base/print.h"
+#include "base/cli/print.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/program.h"
+#include "base/process/program.h"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>

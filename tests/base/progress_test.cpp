@@ -1,9 +1,9 @@
-#include "base/progress.h"
+#include "base/cli/progress.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/console.h"
+#include "base/cli/console.h"
 
 namespace gfxgraph {
 namespace {

@@ -1,5 +1,5 @@
 // A worker that is made to do what an attack would do is stopped, with and without Landlock.
-#include "base/sandbox.h"
+#include "base/process/sandbox.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -26,65 +26,17 @@
 #include <thread>
 #include <vector>
 
-#include "base/console.h"
+#include "base/cli/exit_code.h"
 #include "base/demangle.h"
-#include "base/exit_code.h"
-#include "base/file.h"
-#include "base/sandbox_internal.h"
-#include "base/sanitized.h"
+#include "base/file/file.h"
+#include "base/process/sandbox_internal.h"
+#include "tests/base/sandbox_fixture.h"
 
 namespace gfxgraph::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-// What is executed after the call that must not return.
-constexpr int kWentOn = 77;
-
-class SandboxTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (kSanitized) GTEST_SKIP() << "the sanitizers need more system calls: no sandbox there";
-    std::string name = (fs::temp_directory_path() / "gfxgraph-sandbox-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-
-  // The code that gfxgraph would end with; message_ is what it printed.
-  int run(const std::function<int()>& work, const Access& access = {}) {
-    testing::internal::CaptureStderr();
-    const int code = enter("test", access);
-    if (code < 0) ::_exit(work());
-    message_ = testing::internal::GetCapturedStderr();
-    return code;
-  }
-  void expect_stopped(const char* what, const std::function<void()>& attack) {
-    const int code = run([&] {
-      attack();
-      return kWentOn;
-    });
-    EXPECT_EQ(code, kExitDataLost) << what;
-    EXPECT_THAT(message_, HasSubstr(std::string("gfxgraph: test: stopped ") + what));
-    EXPECT_THAT(message_, HasSubstr("SECURITY.md"));
-  }
-  fs::path write(const char* name, const std::string& text) {
-    std::ofstream(folder_ / name) << text;
-    return folder_ / name;
-  }
-  static std::string text_of(const fs::path& path) {
-    const auto bytes = read_file(path);
-    return bytes ? std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size())
-                 : "error: " + bytes.error().message;
-  }
-
-  fs::path folder_;
-  std::string message_;
-};
 
 TEST_F(SandboxTest, TheWorkersCodeIsPassedOn) {
   EXPECT_EQ(run([] { return is_worker() ? 4 : 1; }), 4);
@@ -160,6 +112,8 @@ TEST_F(SandboxTest, OtherProcessesAreOutOfReach) {
   expect_stopped("the system call kill", [&] { ::kill(-1, 0); });
   expect_stopped("the system call tgkill", [&] { ::syscall(SYS_tgkill, parent, parent, SIGTERM); });
   expect_stopped("the system call ptrace", [&] { ::ptrace(PTRACE_ATTACH, parent, 0, 0); });
+  expect_stopped("the system call process_vm_readv",
+                 [&] { ::syscall(SYS_process_vm_readv, parent, nullptr, 0, nullptr, 0, 0); });
   expect_stopped("the system call process_vm_writev",
                  [&] { ::syscall(SYS_process_vm_writev, parent, nullptr, 0, nullptr, 0, 0); });
   expect_stopped("the system call prlimit64", [&] {
@@ -253,7 +207,7 @@ TEST_F(SandboxTest, OutputsAreWrittenThroughTemporaryFiles) {
   const auto atomic = [&] { return write_file_atomic(output, bytes) ? 0 : 1; };
   EXPECT_EQ(run(atomic, access), 0) << message_;
   EXPECT_EQ(text_of(output), std::string(100, 'x'));
-  // Under no name, then a random one (base/new_file.h).
+  // Under no name, then a random one (base/file/new_file.h).
   const auto unnamed = [&] {
     const int in = ::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     const int fd = ::openat(in, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -501,7 +455,7 @@ int status_of(const std::function<int()>& work, const std::function<void(pid_t)>
 }
 
 TEST_F(SandboxTest, SignalsEndBothProcesses) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGKILL}) {
     int ready[2];
     ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);
     const auto work = [&]() -> int {

@@ -1,4 +1,4 @@
-#include "base/suggestion.h"
+#include "base/cli/suggestion.h"
 
 #include <gtest/gtest.h>
 

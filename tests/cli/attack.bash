@@ -3,13 +3,13 @@
 # that a terminal obeys.
 #   bash attack.bash NAME [OPTIONS OF gfxgraph-replay]; VERIFY_SECONDS: for verify, 50 otherwise
 
-# "info --json: 3", and below it the lines of stderr without what differs from run to run.
-try() {
-  local code=0
+code=0
+# Runs a command, and says what it did wrong.
+hold() {
+  code=0
   timeout -k 1 60 "$@" >out 2>err </dev/null || code=$?
-  echo "${*:1}: $code"
   if [ "$code" -gt 4 ]; then
-    echo "  not an exit code of the contract"
+    echo "  $*: $code, not an exit code of the contract"
     cut -c1-300 err
   fi
   if grep -nE 'the worker process crashed|the sandbox forbids' err; then
@@ -24,11 +24,20 @@ try() {
   if [ "$(stat -c %s out)" -gt 100000000 ]; then
     echo "  100 MB of text"
   fi
+}
+
+# "info --json: 3", and below it the lines of stderr without what differs from run to run.
+try() {
+  hold "$@" >wrong
+  echo "${*:1}: $code"
+  cat wrong
   { grep -vE ': (device|memory): ' err || true; } | sed -n '1,3s/^/  /p' | cut -c1-200 | sed 's/ *$//'
 }
 
 "$BUILD/tests/attack_file" "$1" attack.gfxg
 shift
+cp attack.gfxg again.gfxg
+short=(--max-seconds 10 --max-memory 4GiB)
 limits=(--max-seconds 50 --max-memory 4GiB)
 budget=(--max-memory 8GiB --max-instructions 1000000)
 try gfxgraph info attack.gfxg "${limits[@]}"
@@ -43,3 +52,13 @@ try gfxgraph recover attack.gfxg -o recovered.gfxg "${limits[@]}"
 try gfxgraph check attack.gfxg "${budget[@]}"
 try gfxgraph check attack.gfxg --format json "${budget[@]}"
 try gfxgraph-replay attack.gfxg --device emulated --allow-incomplete --mode graph "$@"
+for format in perfetto jsonl dot disassembly; do
+  hold gfxgraph export attack.gfxg --format "$format" "${short[@]}"
+done
+hold gfxgraph export attack.gfxg --format code -o code_objects "${short[@]}"
+hold gfxgraph diff attack.gfxg again.gfxg "${short[@]}"
+hold gfxgraph provenance attack.gfxg --list "${short[@]}" --max-instructions 1000000
+hold gfxgraph provenance attack.gfxg --write -o proven.gfxg "${short[@]}" --max-instructions 1000000
+hold gfxgraph info attack.gfxg --dag json "${short[@]}" --max-instructions 1000000
+hold gfxgraph info attack.gfxg --kernels --count "${short[@]}" --max-instructions 1000000
+hold gfxgraph extract attack.gfxg -o part.gfxg --launches 0:1 "${short[@]}" --max-instructions 1000000

@@ -1,6 +1,6 @@
 // A small real object, cut at every byte and with every byte changed: an error or a harmless
 // result, never a crash. Source lines are asked for as well, because DWARF is parsed late.
-#include "codeobj/inline_stack.h"
+#include "codeobj/dwarf/inline_stack.h"
 #include "tests/codeobj/test_objects.h"
 
 namespace gfxgraph::codeobj {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,19 @@ inline Bytes read_object(const std::string& name) {
 #define GFXGRAPH_OBJECT_OR_SKIP(variable, name) \
   const Bytes variable = read_object(name);     \
   if (variable.empty()) GTEST_SKIP() << "not compiled: " << name
+
+using ObjectPtr = std::shared_ptr<const CodeObject>;
+
+inline std::string error_of(const Result<ObjectPtr>& result) {
+  return result ? "no error" : result.error().message;
+}
+
+inline const Symbol* find_symbol(const CodeObject& object, std::string_view name) {
+  for (const Symbol& symbol : object.symbols()) {
+    if (symbol.name == name) return &symbol;
+  }
+  return nullptr;
+}
 
 inline Bytes device_elf(const Bytes& bundle) {
   Result<std::vector<BundleEntry>> entries = extract_device_elves(bundle);

@@ -66,6 +66,26 @@ def lookalike(build, scratch):
     replay_identically(build, trace, "--ambiguous", "keep")
 
 
+def registered_numbers(build, scratch):
+    """Numbers that equal host addresses of registered memory: a difference, unless it is known that they are numbers."""
+    trace, _ = record(build, scratch, "registered_numbers")
+    report = info(build, trace)
+    require(report["complete"] and report["relocations"]["ambiguous"] >= 8, report["relocations"])
+    # The addresses differ from process to process.
+    moved = run(build.replay(trace, "--layout", "shift", "--verify"), expect={1, 3})
+    require("ambiguous: initial content of buffer #" in moved.stderr, moved.stderr)
+    replay_identically(build, trace, "--ambiguous", "keep")
+    said = run(build.tool("gfxgraph", "provenance", trace, "--write")).stdout
+    require("8 data, 0 never read, 0 unclear" in said, said)
+    replay_identically(build, trace)
+    # And pointers are proven, by either address.
+    for mode in ("registered_list", "registered_end"):
+        trace, _ = record(build, scratch, mode)
+        said = run(build.tool("gfxgraph", "provenance", trace, "--write")).stdout
+        require(" 0 data, 0 never read, 0 unclear" in said, said)
+        replay_identically(build, trace)
+
+
 def found_by_value(build, scratch, mode):
     """Packed and tagged pointers are relocated, and named as found by value only."""
     trace, _ = record(build, scratch, mode)
@@ -75,4 +95,4 @@ def found_by_value(build, scratch, mode):
 
 
 main({"replays": replays, "outside": outside, "unknown": unknown, "lookalike": lookalike,
-      "found_by_value": found_by_value})
+      "registered_numbers": registered_numbers, "found_by_value": found_by_value})

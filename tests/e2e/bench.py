@@ -14,6 +14,7 @@ ROUNDS = 6
 def measured(build, scratch, trace, *options, expect=0):
     file = scratch / "bench.json"
     done = run(build.replay(trace, "--bench", "--repeat", ROUNDS, "--json", file, *options), expect)
+    require("gfxgraph-replay: device: emulated " in done.stderr, f"no line names the device: {done.stderr}")
     return json.loads(file.read_text()), done.stdout
 
 
@@ -42,6 +43,9 @@ def measures(build, scratch):
     saved = {one["against"]: one["runs"] for one in result["graph_break_even"]}
     require(set(saved) == {"eager", "batch", "packets"}, f"{saved}")
     require("building the graph took" in text and "no GPU times" in text, text)
+    table = text.splitlines()[text.splitlines().index(next(x for x in text.splitlines() if x.startswith("mode "))):]
+    require(all(len(line) <= 80 for line in table if "building" not in line), text)
+    require(table[0].split() == ["mode", "outputs", "time", "median", "p10", "p90", "/", "batch"], text)
 
     # One range, one mode; a trace whose outputs differ has no times.
     result, _ = measured(build, scratch, trace, "--range", "decode#0", "--mode", "batch")

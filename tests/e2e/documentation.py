@@ -90,7 +90,7 @@ def recipes(build, scratch):
     source = Path(__file__).resolve().parents[2]
     text = (source / "README.md").read_text()
     blocks = re.findall(r"^```\n([^$`][^`]*)```$", text[text.index("\n## Recipes"):text.index("\n## Support")], re.MULTILINE)
-    require(len(blocks) == 4, f"{len(blocks)} blocks of commands")
+    require(len(blocks) == 6, f"{len(blocks)} blocks of commands")
     demo = scratch / "build" / "demo"
     demo.mkdir(parents=True)
     for name in ("include", "samples"):
@@ -103,6 +103,7 @@ def recipes(build, scratch):
     require(done.returncode == 0, f"exit code {done.returncode}: {done.stdout[-3000:]}")
     tokens = run(build.tool("gfxgraph", "run", "--", build.samples / "decode_step", "--tokens", 64)).stdout.splitlines()[0]
     require(tokens in done.stdout, f"embed_decode does not print {tokens}")
+    require("captured_step: PASS: 64 steps" in done.stdout, "captured_step does not pass")
 
 
 def completion(build, scratch):

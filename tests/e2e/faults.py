@@ -1,6 +1,9 @@
-"""A kernel that faults under replay ends the replay with an error within a second, whatever the options."""
+"""A kernel that faults under replay ends the replay with an error within a second, whatever the options.
+Kernels of a replay make the host call nothing."""
 
+import re
 import shlex
+import signal
 import subprocess
 import threading
 import time
@@ -15,6 +18,9 @@ DIAGNOSES = {
     "jump": ("illegal instruction: kernel _Z4jump", "hipErrorLaunchFailure"),
     "host_call": ("host call of service 1", "hipErrorLaunchFailure"),
 }
+# The buffer is out of reach, or the device sees a copy, whose packets are refused.
+SPIN = re.compile("(memory access fault: kernel _Z4spin|rejected by GFXGRAPH_HOST_CALLS=deny)"
+                  "(.|\n)*hipError(IllegalAddress|LaunchFailure)")
 OPTIONS = (("--repeat", "3"), ("--verify",), ("--bisect",), ("--layout", "shift"), ("--no-verify", "--repeat", "3"))
 LONGEST = 1.0  # seconds from the diagnosis to the end of the process
 TRIES = 3  # a busy machine may take that long to schedule it
@@ -74,4 +80,24 @@ def replay(build, scratch, kind, mode):
         print(f"{shlex.join(options)}: ended {times[-1]:.3f} s after the diagnosis")
 
 
-main({"replay": replay})
+def allowed(build, scratch, kind):
+    """Without the denial the host does call the address that a kernel sends, which is no function."""
+    trace, wrong = scratch / "t.gfxg", scratch / "wrong.gfxg"
+    run(build.record(trace, build.programs / "faults", kind))
+    run([str(build.root / "tests" / "flip_input"), str(trace), str(wrong), "4096"])
+    done = Ended(build.replay(wrong, "--mode", "eager", "--allow-host-calls"), "device fault")
+    require(done.code == -signal.SIGSEGV, f"ended with {done.code}\n{done.stdout}\n{done.stderr}")
+
+
+def spin(build, scratch):
+    """A kernel that waits for the buffer which HIP makes for the next one, before that is dispatched."""
+    trace, wrong = scratch / "t.gfxg", scratch / "wrong.gfxg"
+    run(build.record(trace, build.programs / "faults", "spin"))
+    run(build.replay(trace, "--verify"))
+    run([str(build.root / "tests" / "flip_input"), str(trace), str(wrong), "4096"])
+    for mode in ("eager", "batch"):
+        done = run(build.replay(wrong, "--mode", mode), expect=1)
+        require(SPIN.search(done.stderr), f"{mode}: {done.stderr}")
+
+
+main({"replay": replay, "allowed": allowed, "spin": spin})

@@ -48,18 +48,19 @@ def programs(build, scratch, which):
     """Programs that must replay identically do so in pieces, too."""
     objects = {"@module": build.root / "tests" / "recorder_programs" / "module.co"}
     lines = [["samples/streams_events.hip"], ["samples/graph_capture.hip"], ["samples/struct_args.hip"],
-             ["tests/recorder/program_graphs.hip", "updates"], ["tests/recorder/program_order.hip", "callbacks"],
-             ["tests/recorder/program_bytes.hip", "callback_pinned"],
-             ["tests/recorder/program_bytes.hip", "callback_while_read"]]
+             ["tests/recorder/programs/program_graphs.hip", "updates"], ["tests/recorder/programs/program_order.hip", "callbacks"],
+             ["tests/recorder/programs/program_bytes.hip", "callback_pinned"],
+             ["tests/recorder/programs/program_bytes.hip", "callback_while_read"]]
     if which != "few":
         lines = [line.split()[1:] for line in Path(which).read_text().splitlines() if re.match("(check|all) ", line)]
     pieces = ran = 0
     for source, *words in lines:
         arguments = [str(objects.get(word, word)) for word in words]
-        folder, name = source.removesuffix(".hip").rsplit("/", 1)
-        program = {"samples": build.samples / name,
-                   "tests/recorder": build.root / "tests" / "recorder_programs" / name,
-                   "tests/hsa/hip": build.root / "tests" / "hsa" / "hip" / f"hip_{name}"}.get(folder)
+        name = source.removesuffix(".hip").rsplit("/", 1)[1]
+        folders = {"samples/": build.samples / name,
+                   "tests/recorder/": build.root / "tests" / "recorder_programs" / name,
+                   "tests/hsa/hip/": build.root / "tests" / "hsa" / "hip" / f"hip_{name}"}
+        program = next((path for folder, path in folders.items() if source.startswith(folder)), None)
         if program is None or not program.exists() or any(word.startswith("@") for word in arguments):
             continue
         for size in ("1", "7"):

@@ -40,6 +40,13 @@ def diff(build, scratch):
     less = difference(build, longer, first, 1)
     require(less["launches"]["gone"] == launches["added"], f"{less['launches']}")
 
+    # A kernel of the same name with other code: by how much.
+    versions = [scratch / f"{name}.gfxg" for name in ("sites", "cooperative")]
+    for trace in versions:
+        run(build.record(trace, build.root / "tests" / "recorder_programs" / f"program_{trace.stem}"))
+    changed = {kernel["name"]: kernel["what"] for kernel in difference(build, *versions, 1)["kernels"]["changed"]}
+    require(re.fullmatch(r"code \d+ -> \d+ bytes", changed["_Z3addPii"][0]), f"{changed}")
+
     other = scratch / "saxpy.gfxg"
     run(build.record(other, build.samples / "saxpy"))
     foreign = difference(build, first, other, 1)
@@ -75,9 +82,11 @@ def export(build, scratch):
     shown = json.loads(timeline.read_text())["traceEvents"]
     work = [event for event in shown if event["ph"] in ("i", "X") and event["pid"] == 2]
     slices = [event for event in shown if event["ph"] == "X"]
-    require({event["cat"] for event in slices} == {"launch"} and len(slices) == 2 * info["events"]["launch"], "launches have a width")
-    require(all(event["dur"] >= 0 and "until" in event["args"]["width"] and event["args"]["arguments"] and
-                "kernarg" not in event["args"] for event in slices), f"{slices[0]}")
+    work_with_width = sum(info["events"].get(kind, 0) for kind in ("launch", "copy", "memset"))
+    require(info["events"]["copy"] > 0 and {event["cat"] for event in slices} <= {"launch", "copy", "memset"} and
+            len(slices) == 2 * work_with_width, "launches, copies and memsets have a width")
+    require(all(event["dur"] >= 0 and "until" in event["args"]["width"] for event in slices), f"{slices[0]}")
+    require(all(event["args"]["arguments"] and "kernarg" not in event["args"] for event in slices if event["cat"] == "launch"), f"{slices[0]}")
     ends = {}
     for event in slices:
         track = (event["pid"], event["tid"])

@@ -87,7 +87,12 @@ def errors(build, scratch):
     require(opened.buffer("history").size_bytes == 256 and opened.range("all").name == "all", "buffers")
     require(decode.inputs() == [] and len(opened.range("all").inputs()) > 10, "inputs")
     # Names need not be UTF-8.
-    require(module._text(b"\xffcache") == "\\xffcache", module._text(b"\xffcache"))
+    damaged = scratch / "damaged.gfxg"
+    run([str(build.root / "tests" / "attack_file"), "directions", str(damaged)])
+    with module.Trace(damaged, allow_incomplete=True) as strange:
+        require(any(buffer.name.startswith("\\xff\x7f") for buffer in strange.buffers()), str(strange.buffers()))
+        for one in strange.ranges():
+            require(one.name.encode() and one.parameters() is not None and one.inputs() is not None, str(one))
     for call in (lambda: opened.range("encode"), lambda: opened.buffer("nothing"), lambda: opened.buffer(100000)):
         try:
             call()

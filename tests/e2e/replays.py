@@ -4,9 +4,10 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
-from harness import main, require, run
+from harness import info, main, require, run
 
 THREADS = "GFXGRAPH_THREADS"
 
@@ -85,6 +86,31 @@ def interrupted_early(build, scratch):
     require(code == -signal.SIGINT and "nothing was measured" in said, f"{code}: {said}")
 
 
+def interrupted_iterations(build, scratch):
+    """Ctrl-C in --iterations: those that were made are reported, and the file of --output holds them."""
+    trace, output, report = (scratch / name for name in ("t.gfxg", "history", "report.json"))
+    run(build.record(trace, build.samples / "decode_step", "--tokens", 1))
+    command = build.replay(trace, "--mode", "batch", "--range", "decode#0", "--iterations", 10**9, "--output", f"history={output}",
+                           "--json", report)
+    parent, child = os.openpty()  # progress is shown on terminals only
+    with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=child,
+                          text=True) as replay:
+        os.close(child)
+        said = b""
+        while b"iteration " not in said:
+            chunk = os.read(parent, 4096)
+            require(chunk, f"it ended before: {said}")
+            said += chunk
+        replay.send_signal(signal.SIGINT)
+        text = replay.stdout.read()
+        code = replay.wait(60)
+    os.close(parent)
+    made = json.loads(report.read_text())
+    require(code == 130 and 0 < made["iterations"] < made["iterations_asked"] == 10**9, f"{code}: {made}")
+    require(f"iterations: {made['iterations']}, interrupted, of 1000000000" in text, text)
+    require(output.stat().st_size == 256, "the output is not written")
+
+
 def long_program(build, scratch):
     """20,000 launches in graph mode: split by default, and a signal ends the replay at any time."""
     trace = scratch / "t.gfxg"
@@ -101,5 +127,28 @@ def long_program(build, scratch):
             require(process.wait(timeout=60) == -signal.SIGTERM, f"{mode}: {process.returncode}")
 
 
-main({"unordered": unordered, "flipped_input": flipped_input, "limits": limits, "interrupted_early": interrupted_early,
-      "long_program": long_program})
+def recorded(build, scratch):
+    """A replay is a HIP program, too, and so is one that links the library, which finds HIP by itself."""
+    first = scratch / "first.gfxg"
+    run(build.record(first, build.samples / "decode_step", "--tokens", 2))
+    replay = build.replay(first, "--verify")
+    script = ("import sys, gfxgraph; trace = gfxgraph.Trace(sys.argv[1]); session = gfxgraph.Session(trace); "
+              "step = session.step('all', 'batch'); step.run(); step.wait(); assert step.verify()")
+    library = {"GFXGRAPH_LIBRARY": str(build.root / "lib" / "libgfxgraph.so.0.2"),
+               "PYTHONPATH": os.path.join(os.path.dirname(__file__), "..", "..", "replayer", "python")}
+    def launches(report):
+        return sum(kernel["launches"] + kernel["graph_nodes"] for kernel in report["kernels"])
+
+    recorded_launches = launches(info(build, first))
+    programs = {mode: (*replay, "--mode", mode) for mode in ("eager", "batch", "graph")}
+    programs["python"] = (sys.executable, "-c", script, first)
+    for name, program in programs.items():
+        second = scratch / f"{name}.gfxg"
+        run(build.record(second, *program), env=library)
+        report = info(build, second)
+        require(report["complete"] and launches(report) >= recorded_launches, f"{name}: {report['findings']}")
+        run(build.replay(second, "--mode", "batch", "--layout", "shift", "--verify"))
+
+
+main({"unordered": unordered, "recorded": recorded, "flipped_input": flipped_input, "limits": limits,
+      "interrupted_early": interrupted_early, "interrupted_iterations": interrupted_iterations, "long_program": long_program})

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "emulator/engine/backend.h"
-#include "emulator/engine/code_cache.h"
+#include "emulator/engine/code/code_cache.h"
 #include "emulator/engine/context.h"
 #include "emulator/engine/gws.h"
 #include "emulator/engine/wave.h"

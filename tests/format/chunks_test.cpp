@@ -11,12 +11,12 @@
 #include <semaphore>
 #include <thread>
 
-#include "format/chunks.h"
-#include "format/content_writer.h"
-#include "format/loader.h"
-#include "format/recover.h"
-#include "format/verify.h"
-#include "format/writer_internal.h"
+#include "format/container/chunks.h"
+#include "format/read/loader.h"
+#include "format/read/recover.h"
+#include "format/read/verify.h"
+#include "format/write/content_writer.h"
+#include "format/write/writer_internal.h"
 #include "trace_builder.h"
 
 namespace gfxgraph::format {

@@ -5,11 +5,11 @@
 
 #include <filesystem>
 
-#include "base/file.h"
-#include "format/recover.h"
-#include "format/verify.h"
-#include "format/writer.h"
-#include "golden_cases.h"
+#include "base/file/file.h"
+#include "format/read/recover.h"
+#include "format/read/verify.h"
+#include "format/write/writer.h"
+#include "golden/golden_cases.h"
 #include "trace_builder.h"
 
 namespace gfxgraph::format {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "format/reader.h"
+#include "format/read/reader.h"
 
 namespace gfxgraph::format::testing {
 

@@ -13,12 +13,12 @@
 #include <thread>
 
 #include "base/log.h"
-#include "format/chunks.h"
-#include "format/content_writer.h"
-#include "format/recover.h"
-#include "format/verify.h"
-#include "format/writer_internal.h"
-#include "golden_cases.h"
+#include "format/container/chunks.h"
+#include "format/read/recover.h"
+#include "format/read/verify.h"
+#include "format/write/content_writer.h"
+#include "format/write/writer_internal.h"
+#include "golden/golden_cases.h"
 #include "tests/support/allocations.h"
 #include "trace_builder.h"
 

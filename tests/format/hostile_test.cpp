@@ -5,15 +5,16 @@
 #include <string>
 
 #include "base/cursor.h"
-#include "format/event_codec.h"
-#include "format/loader.h"
-#include "format/zstd_codec.h"
+#include "format/container/event_codec.h"
+#include "format/container/zstd_codec.h"
+#include "format/read/loader.h"
 #include "tests/format/trace_builder.h"
 
 namespace gfxgraph::format {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 struct Packed {
   std::vector<std::byte> bytes;
@@ -114,6 +115,38 @@ TEST(Hostile, DecompressedEventsHaveALimit) {
   const auto refused = Trace::from_bytes(file, {.max_decompressed_bytes = 16 * (plain_bytes - 1)});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
+}
+
+// The size that a record gives itself is believed up to a multiple of what is stored.
+TEST(Hostile, FewStoredBytesHoldFewBytes) {
+  const auto why = [](auto result) { return result ? std::string() : result.error().message; };
+  constexpr size_t kStored = 100;
+  std::vector<std::byte> events(kCompressedEventsHeaderBytes + kStored);
+  const auto events_of_size = [&](uint64_t size) {
+    store_le(events.data(), size);
+    return why(EventDecompressor(UINT64_MAX).decompress(events));
+  };
+  EXPECT_THAT(events_of_size(256 * kStored), Not(HasSubstr("cannot hold")));
+  EXPECT_THAT(events_of_size(256 * (kStored + 1)), HasSubstr("cannot hold events"));
+  const std::vector<std::byte> bytes(1 << 20, std::byte{7});
+  const std::vector<std::byte> file = trace_bytes([&](Writer& writer) {
+    ASSERT_TRUE(add_preamble(writer));
+    ASSERT_TRUE(writer.add_blob(bytes));
+  });
+  size_t blobs = 0;
+  for (RawRecord& record : split_records(file)) {
+    if (record.kind != RecordKind::kBlob) continue;
+    if (decode_blob_header(record.payload).codec != BlobCodec::kZstd) continue;
+    ++blobs;
+    const uint64_t stored = record.payload.size() - kBlobHeaderBytes;
+    const auto blob_of_size = [&](uint64_t size) {
+      store_le(record.payload.data() + 16, size);
+      return why(decode_blob(record.payload));
+    };
+    EXPECT_EQ(blob_of_size(32768 * stored), "");
+    EXPECT_THAT(blob_of_size(32768 * (stored + 1)), HasSubstr("cannot hold a blob"));
+  }
+  EXPECT_EQ(blobs, 1U);
 }
 
 // Written plain: a reader would refuse what unfolds so much.

@@ -6,10 +6,10 @@
 #include <filesystem>
 
 #include "base/cursor.h"
-#include "format/pack.h"
-#include "format/recover.h"
-#include "format/unpack.h"
-#include "format/verify.h"
+#include "format/codec/pack.h"
+#include "format/codec/unpack.h"
+#include "format/read/recover.h"
+#include "format/read/verify.h"
 #include "trace_builder.h"
 
 namespace gfxgraph::format {

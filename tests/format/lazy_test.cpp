@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "format/chunks.h"
-#include "format/content_writer.h"
-#include "format/verify.h"
-#include "golden_cases.h"
+#include "format/container/chunks.h"
+#include "format/read/verify.h"
+#include "format/write/content_writer.h"
+#include "golden/golden_cases.h"
 #include "trace_builder.h"
 
 namespace gfxgraph::format {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "format/chunks.h"
-#include "format/container_writer.h"
-#include "format/writer_internal.h"
+#include "format/container/chunks.h"
+#include "format/container/container_writer.h"
+#include "format/write/writer_internal.h"
 
 namespace gfxgraph::format {
 namespace {

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
-#include "format/container.h"
-#include "format/reader.h"
-#include "format/record_index.h"
-#include "format/writer.h"
+#include "base/file/file.h"
+#include "format/container/container.h"
+#include "format/container/record_index.h"
+#include "format/read/reader.h"
+#include "format/write/writer.h"
 
 namespace gfxgraph::format {
 

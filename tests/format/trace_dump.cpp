@@ -2,7 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/check.h"
+#include "format/check/check.h"
+#include "format/names.h"
 #include "trace_builder.h"
 
 namespace gfxgraph::format {
@@ -257,7 +258,7 @@ std::string dump_json(const Trace& trace) {
     json["events"].push_back({{"sequence", event.sequence},
                               {"thread", event.thread},
                               {"time", event.time_ns},
-                              {"kind", action_name(event.action)},
+                              {"kind", name_of(event.action).words},
                               {"action", std::visit(ActionDumper{}, event.action)}});
     if (event.site != 0) json["events"].back()["site"] = event.site;
   }

@@ -1,5 +1,5 @@
 // The writer seen from its callers: what goes in comes out, names and locks, errors, threads, fork.
-#include "format/writer.h"
+#include "format/write/writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/log.h"
-#include "format/container.h"
+#include "format/container/container.h"
 #include "trace_builder.h"
 
 namespace gfxgraph::format {

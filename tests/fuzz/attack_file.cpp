@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
-#include "base/print.h"
+#include "base/cli/print.h"
+#include "base/file/file.h"
 #include "codeobj/code_object.h"
-#include "format/pack.h"
-#include "format/reader.h"
+#include "format/codec/pack.h"
+#include "format/read/reader.h"
 #include "tests/format/trace_builder.h"
 #include "tests/fuzz/hostile_fields.h"
 #include "tests/fuzz/hostile_trace.h"
@@ -134,6 +134,7 @@ std::vector<std::byte> named(const char* evil, const char* kernel_name) {
     auto* begin = event == nullptr ? nullptr : std::get_if<AllocationBegin>(&event->action);
     if (begin == nullptr) continue;
     begin->symbol = begin->kind == AllocationKind::kModuleGlobal ? "g_table" : "";
+    begin->name = begin->symbol.empty() ? evil : "";  // gfxgraph_name()
   }
   Finding lost{FindingKind::kIncomplete, evil, 1, evil};
   parts.all.emplace_back(lost);

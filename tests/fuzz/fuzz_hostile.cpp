@@ -7,16 +7,16 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/file.h"
-#include "base/print.h"
-#include "format/reader.h"
-#include "format/verify.h"
-#include "lanecheck/check.h"
-#include "replayer/dag.h"
-#include "replayer/elf_check.h"
-#include "replayer/program.h"
+#include "base/cli/print.h"
+#include "base/file/file.h"
+#include "check/check.h"
+#include "format/read/reader.h"
+#include "format/read/verify.h"
+#include "replayer/code/elf_check.h"
+#include "replayer/program/dag.h"
+#include "replayer/program/program.h"
 #include "tests/fuzz/hostile_trace.h"
-#include "tools/trace_summary.h"
+#include "tools/trace/trace_summary.h"
 
 namespace gfxgraph::fuzz {
 namespace {
@@ -46,16 +46,16 @@ void check_printable(const std::string& text) {
 }
 
 void check(const format::Trace& trace) {
-  lanecheck::CheckOptions options;
+  check::CheckOptions options;
   options.threads = 1;
   options.livelock_instructions = 10000;
   options.limits.seconds = 5;
   options.limits.instructions = 50000;
   options.limits.memory_bytes = uint64_t{64} << 20;
-  const auto report = lanecheck::check_trace(trace, options);
+  const auto report = check::check_trace(trace, options);
   if (!report) return;
-  check_printable(lanecheck::render_text(*report, "t"));
-  (void)lanecheck::render_json(*report, "t");
+  check_printable(check::render_text(*report, "t"));
+  (void)check::render_json(*report, "t");
 }
 
 void replay(const std::shared_ptr<const format::Trace>& trace) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/cursor.h"
-#include "format/container.h"
-#include "format/reader.h"
-#include "format/verify.h"
+#include "format/container/container.h"
+#include "format/read/reader.h"
+#include "format/read/verify.h"
 
 namespace gfxgraph::format {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "codeobj/code_object.h"
-#include "format/writer.h"
+#include "format/write/writer.h"
 #include "tests/format/trace_builder.h"
 #include "tests/fuzz/hostile_trace.h"
 

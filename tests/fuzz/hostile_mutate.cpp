@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "format/check.h"
-#include "format/writer.h"
+#include "format/check/check.h"
+#include "format/write/writer.h"
 #include "tests/fuzz/hostile_fields.h"
 #include "tests/fuzz/hostile_trace.h"
 

@@ -6,12 +6,12 @@
 
 #include "base/hash.h"
 #include "codeobj/code_object.h"
-#include "format/container.h"
-#include "format/event_codec.h"
-#include "format/loader.h"
-#include "format/pack.h"
-#include "format/tally.h"
-#include "format/unpack.h"
+#include "format/codec/pack.h"
+#include "format/codec/unpack.h"
+#include "format/container/container.h"
+#include "format/container/event_codec.h"
+#include "format/read/loader.h"
+#include "format/write/tally.h"
 #include "tests/format/trace_builder.h"
 #include "tests/fuzz/hostile_fields.h"
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <sstream>
 
-#include "hsa/attributes.h"
+#include "hsa/api/attributes.h"
 #include "tests/hsa/agent_fixture.h"
 #include "tests/hsa/code_file.h"
 #include "tests/hsa/newer_calls.h"
@@ -31,7 +31,7 @@ constexpr Row kRows[] = {
 #define GFXGRAPH_ATTRIBUTE(family, name, number, bytes) {AttributeOf::family, #name, number, bytes},
 #define GFXGRAPH_ATTRIBUTE_NEWER(family, name, number, bytes) \
   {AttributeOf::family, #name, number, bytes},
-#include "hsa/attributes.inc"
+#include "hsa/api/attributes.inc"
 #undef GFXGRAPH_ATTRIBUTE
 #undef GFXGRAPH_ATTRIBUTE_NEWER
 };

@@ -147,6 +147,30 @@ TEST_F(DispatchTest, LockedHostMemoryIsReachable) {
   hsa_queue_destroy(q);
 }
 
+// The end of one lock, within a word, is no bound in another one.
+TEST_F(DispatchTest, LocksThatOverlapAreOneMemory) {
+  hsa_queue_t* const q = queue();
+  std::vector<uint32_t> host(300);
+  auto* const bytes = reinterpret_cast<std::byte*>(host.data());
+  void* device = nullptr;
+  ASSERT_EQ(hsa_amd_memory_lock(bytes + 402, 300, nullptr, 0, &device), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_lock(bytes, 102, nullptr, 0, &device), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_lock(bytes, host.size() * 4, nullptr, 0, &device), HSA_STATUS_SUCCESS);
+  for (uint32_t round = 0; round < 3; ++round) {
+    SCOPED_TRACE(round);
+    const hsa_signal_t done = signal(1);
+    arguments(device, round, uint32_t{300});
+    submit(q, packet("fill.kd", 512, 64, done));
+    ASSERT_TRUE(wait_until_zero(done));
+    EXPECT_EQ(host[25], 25 + round);
+    EXPECT_EQ(host[299], 299 + round);
+    std::byte* const first = bytes + (round == 1 ? 402 : 0);
+    ASSERT_EQ(hsa_amd_memory_unlock(first), HSA_STATUS_SUCCESS);
+  }
+  EXPECT_EQ(hsa_amd_memory_unlock(bytes), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  hsa_queue_destroy(q);
+}
+
 TEST_F(DispatchTest, GlobalsAndRelocatedPointers) {
   hsa_queue_t* const q = queue();
   auto* const out = allocate<int>(device_pool(), 3);

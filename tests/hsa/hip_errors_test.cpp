@@ -34,7 +34,7 @@ const std::vector<Row>& rows() {
 const std::map<std::string, std::string>& hip_functions() {
   static const std::map<std::string, std::string> all = {
 #define GFXGRAPH_HIP_CALL(policy, name, ...) {#name, #policy},
-#include "recorder/preload/hip_calls.inc"
+#include "recorder/hooks/calls/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
   };
   return all;

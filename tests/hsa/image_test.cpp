@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
-#include "emulator/isa/image.h"
-#include "lanecheck/image_words.h"
+#include "check/memory/image_words.h"
+#include "emulator/isa/memory/image.h"
 #include "tests/hsa/agent_fixture.h"
 
 namespace gfxgraph::hsa_test {
@@ -135,15 +135,14 @@ class WordsTest : public ImageTest {
     return memory;
   }
   // Of the image, and of the sampler behind it.
-  static void expect_words(const format::AllocationBegin& begin,
-                           const lanecheck::ImageSource& source, hsa_ext_image_t image,
-                           hsa_ext_sampler_t sampler = {}) {
+  static void expect_words(const format::AllocationBegin& begin, const check::ImageSource& source,
+                           hsa_ext_image_t image, hsa_ext_sampler_t sampler = {}) {
     std::vector<uint32_t> expected = words_at(image.handle, 12);
     if (sampler.handle != 0) {
       const std::vector<uint32_t> more = words_at(sampler.handle, 8);
       expected.insert(expected.end(), more.begin(), more.end());
     }
-    const auto words = lanecheck::image_words(begin, source, kHip5);
+    const auto words = check::image_words(begin, source, kHip5);
     ASSERT_TRUE(words) << words.error().message;
     EXPECT_EQ(*words, expected);
   }
@@ -217,7 +216,7 @@ TEST_F(WordsTest, OfArrays) {
         hsa_ext_image_t image{};
         ASSERT_EQ(hsa_ext_image_create(gpu_, &descriptor, texels, HSA_ACCESS_PERMISSION_RW, &image),
                   HSA_STATUS_SUCCESS);
-        const lanecheck::ImageSource source{reinterpret_cast<uint64_t>(texels), &array};
+        const check::ImageSource source{reinterpret_cast<uint64_t>(texels), &array};
         const hsa_ext_sampler_descriptor_t point{HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED,
                                                  HSA_EXT_SAMPLER_FILTER_MODE_NEAREST,
                                                  HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE};
@@ -247,7 +246,7 @@ TEST_F(WordsTest, OfMemory) {
     object.offset_bytes = 512;
     object.normalized = 1;
     object.filter = 1;
-    const lanecheck::ImageSource source{reinterpret_cast<uint64_t>(texels), nullptr};
+    const check::ImageSource source{reinterpret_cast<uint64_t>(texels), nullptr};
     auto* const data = static_cast<std::byte*>(texels) + 512;
     hsa_ext_image_t image{};
     const uint32_t bytes = object.format.bytes();

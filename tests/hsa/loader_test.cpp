@@ -1,11 +1,9 @@
 // Code object readers, executables, symbols, relocations; damaged code objects.
-#include <dlfcn.h>
 #include <hsa/hsa_ven_amd_loader.h>
 
 #include <cstring>
 #include <map>
 
-#include "base/kernel_code.h"
 #include "tests/hsa/agent_fixture.h"
 #include "tests/hsa/code_file.h"
 
@@ -50,23 +48,6 @@ class LoaderTest : public AgentTest {
 
   std::vector<std::byte> elf_;
 };
-
-TEST_F(LoaderTest, TellsWhatKernelsDoToMemoryThatTheirWavesShare) {
-  using namespace kernel_code;  // NOLINT: its bits
-  const auto code_of =
-      reinterpret_cast<KernelCodeFunction>(dlsym(RTLD_DEFAULT, kKernelCodeFunction));
-  ASSERT_NE(code_of, nullptr);
-  const auto of = [&](const char* kernel) { return code_of(elf_.data(), elf_.size(), kernel); };
-  EXPECT_EQ(of("empty_kernel"), 0u);
-  EXPECT_EQ(of("fill"), kStores);
-  EXPECT_EQ(of("count_up"), kAtomics);
-  EXPECT_EQ(of("take_numbers"), kAtomics | kReturningAtomics);
-  EXPECT_EQ(of("add_floats"), kAtomics | kFloatAtomics);
-  EXPECT_EQ(of("jump"), kOther);
-  EXPECT_EQ(of("none"), kOther);
-  EXPECT_EQ(code_of(elf_.data(), elf_.size() / 2, "fill"), kOther);
-  EXPECT_EQ(code_of(nullptr, 0, "fill"), kOther);
-}
 
 // Debian's and others' libraries have code for generic targets only.
 TEST_F(LoaderTest, CodeForTheGenericTargetOfTheFamilyIsLoaded) {

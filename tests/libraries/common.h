@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 inline void check(int error, const char* what) {
@@ -26,6 +27,10 @@ struct Device {
   ~Device() { (void)hipFree(data); }
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
+  void set(const std::vector<T>& values) const {
+    check(hipMemcpy(data, values.data(), count * sizeof(T), hipMemcpyHostToDevice), "hipMemcpy");
+  }
+  void clear() const { check(hipMemset(data, 0, count * sizeof(T)), "hipMemset"); }
   std::vector<T> values() const {
     std::vector<T> result(count);
     check(hipMemcpy(result.data(), data, count * sizeof(T), hipMemcpyDeviceToHost), "hipMemcpy");
@@ -33,6 +38,42 @@ struct Device {
   }
   T* data = nullptr;
   size_t count;
+};
+
+// Work that a library gives to a stream. With "capture" as the program's argument it runs once to
+// load what it needs, and then as a graph that a stream capture made of it.
+struct Stream {
+  Stream(int argc, char** argv) : captures(argc > 1 && std::string(argv[1]) == "capture") {
+    check(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking), "hipStreamCreateWithFlags");
+  }
+  ~Stream() { (void)hipStreamDestroy(stream); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  template <typename Work, typename Clear>
+  void run(const Work& work, const Clear& clear_results) const {
+    work();
+    check(hipStreamSynchronize(stream), "hipStreamSynchronize");
+    if (!captures) return;
+    clear_results();
+    hipGraph_t graph = nullptr;
+    hipGraphExec_t executable = nullptr;
+    check(hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal), "hipStreamBeginCapture");
+    work();
+    check(hipStreamEndCapture(stream, &graph), "hipStreamEndCapture");
+    size_t nodes = 0;
+    check(hipGraphGetNodes(graph, nullptr, &nodes), "hipGraphGetNodes");
+    std::printf("captured: %zu nodes\n", nodes);
+    if (nodes == 0) std::exit(1);
+    check(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0), "hipGraphInstantiate");
+    check(hipGraphLaunch(executable, stream), "hipGraphLaunch");
+    check(hipStreamSynchronize(stream), "hipStreamSynchronize");
+    check(hipGraphExecDestroy(executable), "hipGraphExecDestroy");
+    check(hipGraphDestroy(graph), "hipGraphDestroy");
+  }
+
+  hipStream_t stream = nullptr;
+  bool captures;
 };
 
 // The same numbers in every run.

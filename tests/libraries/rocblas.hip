@@ -3,18 +3,27 @@
 
 #include "common.h"
 
-int main() {
+int main(int argc, char** argv) {
+  const Stream stream(argc, argv);
   constexpr int kRows = 96, kColumns = 80, kInner = 64;
   const std::vector<float> a = numbers(kRows * kInner), b = numbers(kInner * kColumns, 7), x = numbers(kColumns, 99);
   const Device<float> da(a), db(b), dx(x), dc(kRows * kColumns), dy(kRows);
   rocblas_handle handle;
   check(rocblas_create_handle(&handle), "rocblas_create_handle");
+  check(rocblas_set_stream(handle, stream.stream), "rocblas_set_stream");
   const float one = 1, zero = 0;
-  check(rocblas_sgemm(handle, rocblas_operation_none, rocblas_operation_none, kRows, kColumns, kInner, &one, da.data, kRows, db.data,
-                      kInner, &zero, dc.data, kRows),
-        "rocblas_sgemm");
-  check(rocblas_sgemv(handle, rocblas_operation_none, kRows, kColumns, &one, dc.data, kRows, dx.data, 1, &zero, dy.data, 1),
-        "rocblas_sgemv");
+  stream.run(
+      [&] {
+        check(rocblas_sgemm(handle, rocblas_operation_none, rocblas_operation_none, kRows, kColumns, kInner, &one, da.data, kRows,
+                            db.data, kInner, &zero, dc.data, kRows),
+              "rocblas_sgemm");
+        check(rocblas_sgemv(handle, rocblas_operation_none, kRows, kColumns, &one, dc.data, kRows, dx.data, 1, &zero, dy.data, 1),
+              "rocblas_sgemv");
+      },
+      [&] {
+        dc.clear();
+        dy.clear();
+      });
   const std::vector<float> got = dy.values();
   check(rocblas_destroy_handle(handle), "rocblas_destroy_handle");
   std::vector<double> expected(kRows);

@@ -3,7 +3,8 @@
 
 #include "common.h"
 
-int main() {
+int main(int argc, char** argv) {
+  const Stream stream(argc, argv);
   constexpr size_t kPoints = 240;
   const std::vector<float> in = numbers(2 * kPoints);
   const Device<float> memory(in);
@@ -19,7 +20,8 @@ int main() {
   check(rocfft_execution_info_create(&info), "rocfft_execution_info_create");
   if (work_bytes != 0) check(rocfft_execution_info_set_work_buffer(info, work.data, work_bytes), "rocfft_execution_info_set_work_buffer");
   void* buffers[] = {memory.data};
-  check(rocfft_execute(plan, buffers, nullptr, info), "rocfft_execute");
+  check(rocfft_execution_info_set_stream(info, stream.stream), "rocfft_execution_info_set_stream");
+  stream.run([&] { check(rocfft_execute(plan, buffers, nullptr, info), "rocfft_execute"); }, [&] { memory.set(in); });
   const std::vector<float> got = memory.values();
   check(rocfft_execution_info_destroy(info), "rocfft_execution_info_destroy");
   check(rocfft_plan_destroy(plan), "rocfft_plan_destroy");

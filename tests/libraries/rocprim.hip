@@ -7,7 +7,8 @@
 
 #include "common.h"
 
-int main() {
+int main(int argc, char** argv) {
+  const Stream stream(argc, argv);
   constexpr size_t kCount = 5000;
   const std::vector<float> in = numbers(kCount);
   const Device<float> unsorted(in), sorted(kCount), summed(kCount);
@@ -15,8 +16,17 @@ int main() {
   check(rocprim::radix_sort_keys(nullptr, sort_bytes, unsorted.data, sorted.data, kCount), "radix_sort_keys");
   check(rocprim::inclusive_scan(nullptr, scan_bytes, sorted.data, summed.data, kCount, rocprim::plus<float>()), "inclusive_scan");
   const Device<char> scratch(std::max(sort_bytes, scan_bytes));
-  check(rocprim::radix_sort_keys(scratch.data, sort_bytes, unsorted.data, sorted.data, kCount), "radix_sort_keys");
-  check(rocprim::inclusive_scan(scratch.data, scan_bytes, sorted.data, summed.data, kCount, rocprim::plus<float>()), "inclusive_scan");
+  stream.run(
+      [&] {
+        check(rocprim::radix_sort_keys(scratch.data, sort_bytes, unsorted.data, sorted.data, kCount, 0, 32, stream.stream),
+              "radix_sort_keys");
+        check(rocprim::inclusive_scan(scratch.data, scan_bytes, sorted.data, summed.data, kCount, rocprim::plus<float>(), stream.stream),
+              "inclusive_scan");
+      },
+      [&] {
+        sorted.clear();
+        summed.clear();
+      });
   const std::vector<float> got = summed.values();
   std::vector<double> expected(in.begin(), in.end());
   std::sort(expected.begin(), expected.end());

@@ -1,7 +1,7 @@
 // rocRAND's generators on the device against the same generators on the host: the library's device
 // functions are compiled for both, and each engine is started at many places of its sequence.
 // Integers must be equal; what goes through floating-point functions may differ by their precision.
-// Sobol sequences of the library's own kernels are compared too. scripts/check-rocrand builds it.
+// Sobol sequences of the library's own kernels are compared too. scripts/experiments/check-rocrand builds it.
 // MTGP32 is left out: its state is shared by a workgroup, and there is no host form of it.
 #define FQUALIFIERS __forceinline__ __device__ __host__
 #include <hip/hip_runtime.h>

@@ -1,9 +1,12 @@
-"""Length of source files, white space, notes to self and paths of the machine at hand."""
+"""Length of source files, files in a folder, white space, notes to self and paths of the machine at hand."""
 
+import collections
 import re
 import sources
 
 MAX_LINES = 700
+MAX_FILES = 25  # beside its subfolders
+MORE_FILES = {"tests/golden"}  # pairs of a trace and its text
 # Generated or tabular files may be longer; a text of others is left as it is.
 LENGTH_EXEMPT = {".inc", ".md", ".csv", ".fbs", ".json", ".txt"}
 FOREIGN_TEXT = {"LICENSE"}
@@ -13,6 +16,10 @@ NOTE = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 
 def main():
     problems, checked = [], 0
+    folders = collections.Counter(str(path.parent) for path in sources.files())
+    for folder, count in sorted(folders.items()):
+        if count > MAX_FILES and folder not in MORE_FILES:
+            problems.append(f"{folder}/: {count} files, at most {MAX_FILES}: make rooms")
     for path in sources.files():
         text = sources.text(path)
         if text is None or path.name in FOREIGN_TEXT or "corpus" in path.parts:

@@ -10,16 +10,20 @@ ALLOWED = {
     "format": {"base"},
     "codeobj": {"base"},
     "order": {"base", "format"},
+    "pointers": {"base", "codeobj", "format"},
     "emulator": {"base", "codeobj"},
-    "lanecheck": {"base", "codeobj", "emulator", "format", "order"},
+    "check": {"base", "codeobj", "emulator", "format", "order"},
     "hsa": {"base", "codeobj", "emulator"},
-    "recorder": {"base", "codeobj", "format", "order"},
-    "replayer": {"base", "format", "include", "order"},
-    "tools": {"base", "codeobj", "emulator", "format", "include", "lanecheck", "order", "recorder",
+    "capture": {"base"},
+    "recorder": {"base", "codeobj", "format", "order", "pointers"},
+    "replayer": {"base", "emulator", "format", "include", "order"},
+    "tools": {"base", "codeobj", "emulator", "format", "include", "check", "order", "pointers", "recorder",
               "replayer", "hsa"},
     "samples": {"include"},
 }
-# The same between the folders of one folder.
+# What only a room of a folder may include: the library needs no decoder, its program does.
+OF_ROOMS = {("replayer", "emulator"): {"tool"}}
+# The same between the folders of one folder. A name with an ending is a file beside them.
 ROOMS = {
     "emulator": {
         "table": set(),
@@ -30,15 +34,71 @@ ROOMS = {
         "engine": {"decode", "memory"},
         "isa": {"decode", "engine", "memory"},
     },
+    "check": {
+        "report": {"budget.h"},
+        "memory": {"budget.h", "report"},
+        "lanes": {"budget.h", "memory", "report"},
+        "order": {"budget.h", "listener.h", "lanes", "memory"},
+        "launch": {"budget.h", "lanes", "memory", "report"},
+        "init": {"budget.h", "listener.h", "lanes", "memory", "report"},
+        "race": {"budget.h", "listener.h", "launch", "memory", "order", "report"},
+        "deep": {"budget.h", "init", "lanes", "memory", "race", "report"},
+        "provenance": {"budget.h", "listener.h", "lanes", "memory", "order", "report"},
+        "run": {"budget.h", "listener.h", "options.h", "deep", "launch", "memory", "order", "provenance", "report"},
+    },
+    "tools": {
+        "trace": {"cli.h"},
+        "info": {"cli.h", "commands.h", "read_limits.h", "worker.h", "trace"},
+        "check": {"cli.h", "commands.h", "read_limits.h", "worker.h", "trace"},
+        "coverage": {"cli.h", "commands.h", "read_limits.h", "worker.h"},
+        "diff": {"cli.h", "commands.h", "read_limits.h", "result_file.h", "worker.h", "trace"},
+        "export": {"cli.h", "commands.h", "read_limits.h", "text_sink.h", "worker.h", "trace"},
+        "extract": {"cli.h", "commands.h", "read_limits.h", "worker.h"},
+        "report": {"cli.h", "commands.h", "read_limits.h", "result_file.h", "text_sink.h", "worker.h", "info", "trace"},
+    },
+    "recorder": {
+        "contract": set(),
+        "tool": {"contract", "selection"},
+        "sites": {"lock_order.h", "program_memory.h"},
+        "queue": {"launch_shape.h", "lock_order.h", "no_cancel.h", "recording_error.h", "contract", "sites"},
+        "selection": {"handle.h", "contract", "queue"},
+        "bytes": {"lock_order.h", "queue"},
+        "objects": {"core.h", "handle.h", "launch_shape.h", "lock_order.h", "program_memory.h", "bytes", "queue",
+                    "selection"},
+        "events": {"core.h", "device.h", "issuing.h", "knows.h", "lock_order.h", "program_memory.h", "bytes",
+                   "objects", "queue", "sites"},
+        "memory": {"core.h", "lock_order.h", "program_memory.h", "bytes", "contract", "events", "objects", "queue",
+                   "selection"},
+        "launch": {"core.h", "program_memory.h", "events", "memory", "objects", "queue", "selection"},
+        "work": {"core.h", "device.h", "program_memory.h", "events", "launch", "memory", "objects", "selection"},
+        "recording": {"core.h", "lock_order.h", "no_cancel.h", "program_memory.h", "recording_error.h", "contract",
+                      "events", "launch", "memory", "objects", "queue", "selection", "work"},
+        "calls": {"core.h", "events", "launch", "memory", "objects", "recording", "selection", "work"},
+        "hooks": {"device.h", "knows.h", "lock_order.h", "program_memory.h", "recorded_launch.h", "recorder.h",
+                  "launch", "objects", "queue"},
+    },
+    "replayer": {
+        "abi": set(),
+        "program": {"abi"},
+        "code": {"abi", "program"},
+        "memory": {"abi", "code", "program"},
+        "packets": {"abi", "code", "program"},
+        "session": {"abi", "code", "memory", "packets", "program"},
+        "modes": {"abi", "code", "memory", "packets", "program", "session"},
+        "check": {"abi", "memory", "program", "session"},
+        "step": {"abi", "check", "memory", "modes", "program", "session"},
+        "capi": {"abi", "check", "memory", "program", "session", "step"},
+        "tool": {"abi", "check", "code", "memory", "program", "session", "step"},
+    },
 }
 # Third-party headers that only some folders may name at all ...
 FOREIGN = {
     "llvm/": {"codeobj", "emulator"},
-    "hip/": {"recorder", "hsa", "samples"},
+    "hip/": {"capture", "recorder", "hsa", "samples"},
     "hsa/": {"hsa", "emulator"},
     "flatbuffers/": {"format"},
     "CLI/": {"tools", "recorder", "replayer"},
-    "nlohmann/": {"tools", "lanecheck", "replayer", "recorder"},
+    "nlohmann/": {"tools", "check", "replayer", "recorder"},
 }
 # ... and there only in .cpp, .hip and *_internal.h files.
 PRIVATE = ("llvm/", "flatbuffers/", "hip/")
@@ -61,6 +121,8 @@ def room_problem(path, name):
     if rooms is None or parts[0] != path.parts[0]:
         return None
     own, other = path.parts[1], parts[1]
+    if len(path.parts) == 2:  # beside the rooms: above them, unless a room names it
+        return None
     if own in rooms and (other == own or other in rooms[own]):
         return None
     return f"{path}: {path.parts[0]}/{own} must not include {name}"
@@ -75,7 +137,9 @@ def main():
         checked += 1
         for kind, name in INCLUDE.findall(sources.text(path)):
             target = target_folder(kind, name, ())
-            if target is not None and target != folder and target not in ALLOWED[folder]:
+            rooms = OF_ROOMS.get((folder, target))
+            if target is not None and target != folder and target not in ALLOWED[folder] or \
+                    rooms is not None and path.parts[1] not in rooms:
                 problems.append(f"{path}: {folder}/ must not include {target}/ ({name})")
             if kind == '"' and (problem := room_problem(path, name)):
                 problems.append(problem)

@@ -154,7 +154,7 @@ def compilers(uses):
             if path.suffix == ".hip" and path.parts[:2] != ("tests", "libraries"):  # those are for other suites
                 included |= set(re.findall(r"^\s*#\s*include\s*(<[^>]+>)", sources.text(path), re.MULTILINE))
         text = "".join(f"#include {name}\n" for name in sorted(included))
-        jobs.append(pool.submit(headers, uses, "hipcc", ["hipcc", "--offload-arch=gfx1030", "-std=c++17", "-O2"],
+        jobs.append(pool.submit(headers, uses, "hipcc", ["hipcc", "--offload-arch=gfx1030", "-std=c++17", "-O2", "-Iinclude"],
                                 text, ".hip", scratch))
         for compiler in {compiler for compiler, _ in presets() if compiler.startswith("clang")}:
             jobs.append(pool.submit(headers, uses, compiler, [compiler, "-std=c++20"],
@@ -233,7 +233,7 @@ def python(uses):
     own = {path.stem for path in sources.files() if path.suffix == ".py"}
     modules = {}
     for path in sources.files():
-        if path.suffix != ".py":
+        if path.suffix != ".py" or path.parts[:2] == ("tests", "libraries"):  # those are for other suites
             continue
         for node in ast.walk(ast.parse(sources.text(path))):
             found = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \

@@ -1,11 +1,11 @@
-"""Programs print through base/print.h, which keeps control characters of names off the terminal."""
+"""Programs print through base/cli/print.h, which keeps control characters of names off the terminal."""
 
 import re
 import sources
 
-FOLDERS = {"tools", "lanecheck", "format", "replayer", "recorder", "base"}
+FOLDERS = {"tools", "check", "format", "replayer", "recorder", "base"}
 # print.h itself; messages about this program, without names; after fork(), where nothing may allocate.
-EXEMPT = {"base/print.h", "base/result.cpp", "base/output.cpp"}
+EXEMPT = {"base/cli/print.h", "base/result.cpp", "base/cli/output.cpp"}
 FORBIDDEN = re.compile(r"fmt::print\(|\bf?printf\(|\bf?puts\(|std::fwrite\(|std::(?:cout|cerr|clog)\b\s*<<")
 AFTER_FORK = re.compile(r"std::strerror\(errno\)")
 
@@ -19,7 +19,7 @@ def main():
         for number, line in enumerate(sources.text(path).split("\n"), 1):
             code = line.split("//")[0]
             if FORBIDDEN.search(code) and not AFTER_FORK.search(code):
-                problems.append(f"{path}:{number}: use print() or write_text() of base/print.h")
+                problems.append(f"{path}:{number}: use print() or write_text() of base/cli/print.h")
     sources.finish(problems, checked)
 
 

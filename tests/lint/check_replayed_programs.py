@@ -5,7 +5,7 @@ import re
 import sources
 
 LIST = sources.ROOT / "tests" / "e2e" / "replayed_programs.txt"
-FOLDERS = ("samples", "tests/e2e", "tests/hsa/hip", "tests/libraries", "tests/recorder", "tests/replayer", "tests/runtimes")
+FOLDERS = ("samples/", "tests/capture/", "tests/e2e/", "tests/hsa/hip/", "tests/libraries/", "tests/recorder/", "tests/replayer/", "tests/runtimes/")
 
 
 def main():
@@ -16,7 +16,7 @@ def main():
     problems += [f"{LIST.name}: {' '.join(line)}: without a line of {line[1]} that says why it is never recorded" for line in lines
                  if line[0] in ("alone", "faults") and line[1] not in never]
     listed = {line[1] for line in lines}
-    there = {str(path) for path in sources.files() if path.suffix == ".hip" and str(path.parent) in FOLDERS}
+    there = {str(path) for path in sources.files() if path.suffix == ".hip" and str(path).startswith(FOLDERS)}
     problems += [f"{name} is not in {LIST.name}: must its recording replay identically?" for name in sorted(there - listed)]
     problems += [f"{LIST.name}: there is no {name}" for name in sorted(listed - there)]
     sources.finish(problems, len(there))

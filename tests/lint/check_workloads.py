@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/workloads.md is what scripts/workloads/all --document writes from the records beside it, and explains each finding of the check."""
+"""docs/results/workloads.md is what scripts/workloads/all --document writes from the records beside it, and explains each finding of the check."""
 
 import sys
 from pathlib import Path

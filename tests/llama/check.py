@@ -1,7 +1,7 @@
 """check.py BUILD_TREE: a decode step of llama.cpp, recorded without touching llama.cpp, goes on with its tokens.
 
 llama.cpp is Debian forky's, with its HIP backend, on a model of random weights (make_model.py). Its tokens are those that the
-program prints when it runs without recorder. scripts/check-llama says what it needs, and calls this from the root of the
+program prints when it runs without recorder. scripts/experiments/check-llama says what it needs, and calls this from the root of the
 repository.
 """
 
@@ -43,9 +43,9 @@ class Llama:
         return ["/usr/bin/llama-completion", "-m", self.scratch / "model.gguf", "-ngl", "99", "-c", CONTEXT, "-n", tokens, "--temp", "0",
                 "--seed", "1", "-no-cnv", "-p", "hello", "--no-warmup", "--ignore-eos", "--no-display-prompt"]
 
-    def run(self, tokens):
+    def run(self, tokens, *options):
         """Its tokens, and how many the prompt has."""
-        done = self.gfxgraph("gfxgraph", "run", "--device", "emulated", "--", *self.program(tokens))
+        done = self.gfxgraph("gfxgraph", "run", *options, "--device", "emulated", "--", *self.program(tokens))
         return words(done.stdout), int(re.search(r"prompt eval time = .* / +(\d+) tokens", done.stderr).group(1))
 
     def record(self, trace, tokens, *options):
@@ -167,6 +167,16 @@ def check_launches(llama):
     return f"{len(got) - 1} from a step of {whole['periods'][0]['kernels']} launches"
 
 
+def check_capture(llama):
+    """Its graphs are captured by gfxgraph's layer, and recorded as the program sees them."""
+    expected, _ = llama.run(FEW)
+    expect("with the capture layer", llama.run(FEW, "--capture")[0], expected)
+    expect("recorded with it", llama.record("capture.gfxg", FEW, "--capture"), expected)
+    launched = llama.info("capture.gfxg")["events"].get("graph_launch", 0)
+    require(launched > 0, "no graph was launched")
+    return f"{launched} graph launches"
+
+
 def main():
     begun = time.monotonic()
     build = Path(sys.argv[1])
@@ -175,11 +185,12 @@ def main():
     (scratch / "model.gguf").write_bytes(make_model.model(SEED))
     try:
         graphs = check_graphs(Llama(build, scratch, {}))
+        captured = check_capture(Llama(build, scratch, {}))
         launches = check_launches(Llama(build, scratch, WITHOUT_GRAPHS))
     except Failure as failure:
         print(f"check-llama: {failure}", file=sys.stderr)
         return 1
-    print(f"llama.cpp's own tokens: {graphs}; without graphs: {launches}; {time.monotonic() - begun:.0f} s")
+    print(f"llama.cpp's own tokens: {graphs}; with the capture layer: {captured}; without graphs: {launches}; {time.monotonic() - begun:.0f} s")
     return 0
 
 

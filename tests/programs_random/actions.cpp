@@ -203,7 +203,7 @@ void Program::add_globals(int module) {
   };
   static constexpr Row kRows[] = {
 #define RANDOM_GLOBAL(name, type, elements, initial) {sizeof(type) * (elements), initial},
-#include "globals.inc"
+#include "kernels/globals.inc"
 #undef RANDOM_GLOBAL
   };
   for (size_t symbol = 0; symbol < std::size(kRows); ++symbol) {

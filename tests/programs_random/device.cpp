@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kGlobalNames[] = {
 #define RANDOM_GLOBAL(name, type, elements, initial) #name,
-#include "globals.inc"
+#include "kernels/globals.inc"
 #undef RANDOM_GLOBAL
 };
 

@@ -2,6 +2,31 @@
 #include "device.h"
 
 namespace random_programs {
+namespace {
+
+// A kernel's arguments for a node, each by itself or as one block.
+class Block {
+ public:
+  explicit Block(Arguments& arguments)
+      : arguments_(arguments),
+        size_(arguments.size),
+        extra_{HIP_LAUNCH_PARAM_BUFFER_POINTER, arguments.bytes.data(),
+               HIP_LAUNCH_PARAM_BUFFER_SIZE, &size_, HIP_LAUNCH_PARAM_END} {}
+  Block(const Block&) = delete;
+  void give_to(hipKernelNodeParams& parameters, bool as_block) {
+    if (as_block)
+      parameters.extra = extra_;
+    else
+      parameters.kernelParams = arguments_.pointers.data();
+  }
+
+ private:
+  Arguments& arguments_;
+  size_t size_;
+  void* extra_[5];
+};
+
+}  // namespace
 
 void Device::create_graph(int graph) {
   grow(graphs_, graph);
@@ -35,7 +60,8 @@ void Device::add_node(int number, const Work& work, const Memory& memory,
                                         : reinterpret_cast<void*>(function(work));
       parameters.gridDim = dim3(grid_of(work));
       parameters.blockDim = dim3(work.block);
-      parameters.kernelParams = arguments.pointers.data();
+      Block block(arguments);
+      block.give_to(parameters, work.extra);
       HIP(hipGraphAddKernelNode(&node, graph.graph, before, count, &parameters));
       break;
     }
@@ -120,7 +146,8 @@ void Device::set_node(int number, int graph, int place, const Work& work, const 
                                         : reinterpret_cast<void*>(function(work));
       parameters.gridDim = dim3(grid_of(work));
       parameters.blockDim = dim3(work.block);
-      parameters.kernelParams = arguments.pointers.data();
+      Block block(arguments);
+      block.give_to(parameters, work.extra);
       HIP(hipGraphExecKernelNodeSetParams(exec, node, &parameters));
       return;
     }

@@ -66,7 +66,8 @@ bool Program::check_flat(const std::vector<Flat>& flat, std::vector<Accesses>& a
   accesses.assign(flat.size(), {});
   bool legal = true;
   for (size_t i = 0; i < flat.size() && legal; ++i) {
-    legal = accesses_of(flat[i].work, memory_, accesses[i]);
+    const int module = flat[i].work.module;  // a captured launch's; it may be unloaded by now
+    legal = (module < 0 || module == module_) && accesses_of(flat[i].work, memory_, accesses[i]);
     for (size_t j = 0; j < i && legal; ++j)
       legal = flat[i].after.has(static_cast<int>(j)) || !conflict(accesses[i], accesses[j]);
     if (legal) apply(flat[i].work, memory_);
@@ -179,8 +180,10 @@ int Program::make_captured(Rng& rng, int number) {
   for (uint32_t part = 0; part < count; ++part) {
     Rng own(options_.seed, static_cast<uint64_t>(number), part + 1);
     GraphNode node;
-    if (dropped(number, static_cast<int>(part)) || !make_work(own, node.work, true)) continue;
-    if (node.work.kind == WorkKind::kHost) continue;
+    captures_all_ = on(Feature::capture_layer);
+    const bool made = !dropped(number, static_cast<int>(part)) && make_work(own, node.work, true);
+    captures_all_ = false;
+    if (!made || node.work.kind == WorkKind::kHost) continue;
     if (node.work.kind == WorkKind::kSet) {
       node.work.api = static_cast<uint32_t>(node.work.element == 4   ? SetApi::kD32Async
                                             : node.work.element == 2 ? SetApi::kD16Async

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 namespace random_programs {
 

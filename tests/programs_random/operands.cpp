@@ -93,7 +93,7 @@ bool Program::make_kernel(Rng& rng, Work& work, bool in_graph) {
   const bool globals = work.kernel == Kernel::read_globals || work.kernel == Kernel::write_globals;
   if (globals && !on(Feature::globals)) return false;
   // HIP 5.2.3 does not capture a module's launch; inside of graphs it is given by node only.
-  if (module_ >= 0 && rng.chance(35) && !in_graph) {
+  if (module_ >= 0 && rng.chance(35) && (!in_graph || captures_all_)) {
     work.module = module_;
     work.extra = rng.chance(30);
   }

@@ -229,9 +229,10 @@ class Program {
   int devices_ = 1;
   int current_ = 0;  // device
   std::vector<int> null_streams_ = {kNullStream};
-  int scratch_ = -1;  // pageable: for copies that only wait
-  int probe_ = -1;    // device: their source
-  int end_ = -1;      // device: written last by captured graphs
+  int scratch_ = -1;           // pageable: for copies that only wait
+  int probe_ = -1;             // device: their source
+  bool captures_all_ = false;  // work that is made becomes a node of the capture layer
+  int end_ = -1;               // device: written last by captured graphs
   std::vector<StepWork> steps_;
   std::vector<int> inputs_;  // regions that the host gives other bytes before each iteration
   int source_ = -1;          // pageable: where these come from, and what arrays begin with

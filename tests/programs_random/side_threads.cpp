@@ -3,7 +3,7 @@
 #include <sched.h>
 
 #include "device.h"
-#include "kernels.h"
+#include "kernels/kernels.h"
 #include "rng.h"
 
 namespace random_programs {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kKernelNames[] = {
 #define RANDOM_KERNEL(name) #name,
-#include "kernels.inc"
+#include "kernels/kernels.inc"
 #undef RANDOM_KERNEL
 };
 

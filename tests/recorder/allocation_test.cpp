@@ -2,7 +2,7 @@
 // allocation fails, recording ends with an error while the program goes on.
 #include <gtest/gtest.h>
 
-#include "tests/recorder/recorder_fixture.h"
+#include "tests/recorder/fake_device/recorder_fixture.h"
 #include "tests/support/allocations.h"
 
 // LLVM is built without exceptions: what it holds when an allocation fails stays allocated.
@@ -23,7 +23,7 @@ class AllocationTest : public RecorderTest {
     recorder_->code().function_found(handle(2), this, "module_increment");
     return recorder_->launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
   }
-  void launch(KernelEntry* kernel, bool packed) {
+  void launch(bool packed) {
     struct {
       void* data;
       int by;
@@ -32,16 +32,13 @@ class AllocationTest : public RecorderTest {
     void* params[] = {&arguments.data, &arguments.by};
     void* extra[] = {reinterpret_cast<void*>(1), &arguments, reinterpret_cast<void*>(2), &size,
                      reinterpret_cast<void*>(3)};
-    const LaunchWay way = recorder_->launches().launch_way(*kernel, packed ? nullptr : params,
-                                                           packed ? extra : nullptr);
-    if (way == LaunchWay::kWhole) return;
-    recorder_->launched(way, *kernel, {}, packed ? nullptr : params, packed ? extra : nullptr,
-                        nullptr, "hipModuleLaunchKernel");
+    launch_function({.function = handle(2)}, packed ? nullptr : params, true, {},
+                    packed ? extra : nullptr);
   }
   LaunchWay way(KernelEntry* kernel, void* data) {
     int by = 3;
     void* params[] = {&data, &by};
-    recorder_->call_begins();
+    recorder_->streams().call_begins();
     return recorder_->launches().launch_way(*kernel, params, nullptr);
   }
 
@@ -49,10 +46,10 @@ class AllocationTest : public RecorderTest {
   void whole_life() {
     KernelEntry* kernel = find_kernel();
     device_memory(buffer_, sizeof(buffer_));
-    recorder_->stream_created(handle(10), 0, 0);
-    recorder_->event_created(handle(20), 0);
-    for (int i = 0; i < 3 && kernel != nullptr; ++i) launch(kernel, i == 1);
-    recorder_->event_recorded(handle(20), handle(10));
+    recorder_->streams().stream_created(handle(10), 0, 0);
+    recorder_->streams().event_created(handle(20), 0);
+    for (int i = 0; i < 3 && kernel != nullptr; ++i) launch(i == 1);
+    recorder_->streams().event_recorded(handle(20), handle(10));
     copy(buffer_, host_, sizeof(host_));
     recorder_->graphs().graph_created(handle(30));
     RawMemset set;
@@ -60,15 +57,16 @@ class AllocationTest : public RecorderTest {
     set.width_elements = 16;
     recorder_->graphs().node_added(handle(30), handle(31), nullptr, 0, set,
                                    "hipGraphAddMemsetNode");
-    recorder_->graphs().graph_instantiated(handle(40), handle(30));
+    recorder_->executables().instantiated(handle(40), handle(30));
     Work work;
-    recorder_->prepare_graph_launch(handle(40), handle(10), work);
+    recorder_->work().prepare_graph_launch(handle(40), handle(10), work);
     recorder_->commit(std::move(work));
-    recorder_->host_registered(host_, sizeof(host_), 0);
+    recorder_->buffers().host_registered(host_, sizeof(host_), 0);
     memset_work(buffer_, 8);
-    recorder_->synchronized(format::SynchronizeKind::kDevice, nullptr);
+    recorder_->streams().synchronized(format::SynchronizeKind::kDevice, nullptr);
     recorder_->note("something", "worth knowing");
-    recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(buffer_)), true);
+    recorder_->buffers().freed(recorder_->buffers().freeing(reinterpret_cast<uint64_t>(buffer_)),
+                               true);
     recorder_->finish();
   }
 
@@ -83,9 +81,9 @@ TEST_F(AllocationTest, ALaunchAllocatesNothing) {
   ASSERT_NE(kernel, nullptr);
   device_memory(buffer_, sizeof(buffer_));
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kAfter);
-  for (int i = 0; i < 100; ++i) launch(kernel, i % 2 == 0);
+  for (int i = 0; i < 100; ++i) launch(i % 2 == 0);
   testing::start_counting_allocations(testing::OfThreads::kThis);
-  for (int i = 0; i < 1900; ++i) launch(kernel, i % 2 == 0);
+  for (int i = 0; i < 1900; ++i) launch(i % 2 == 0);
   EXPECT_EQ(testing::stop_counting_allocations(), 0u);
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -102,11 +100,11 @@ TEST_F(AllocationTest, ALaunchBesideMemoryOfTheHostAllocatesNothing) {
   KernelEntry* kernel = find_kernel();
   ASSERT_NE(kernel, nullptr);
   device_memory(buffer_, sizeof(buffer_));
-  recorder_->host_registered(host_, sizeof(host_), 0);
+  recorder_->buffers().host_registered(host_, sizeof(host_), 0);
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWords);
-  for (int i = 0; i < 100; ++i) launch(kernel, i % 2 == 0);
+  for (int i = 0; i < 100; ++i) launch(i % 2 == 0);
   testing::start_counting_allocations(testing::OfThreads::kThis);
-  for (int i = 0; i < 1900; ++i) launch(kernel, i % 2 == 0);
+  for (int i = 0; i < 1900; ++i) launch(i % 2 == 0);
   EXPECT_EQ(testing::stop_counting_allocations(), 0u);
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -124,7 +122,7 @@ TEST_F(AllocationTest, WhatALaunchMayReadIsLookedAtBeforeIt) {
   recorder_->graphs().capture_ended(handle(10), nullptr);
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kAfter);
   // What no kernel has been given concerns only those that get it.
-  recorder_->host_registered(host_, sizeof(host_), 0);
+  recorder_->buffers().host_registered(host_, sizeof(host_), 0);
   void* const registered = reinterpret_cast<void*>(FakeDevice(state_).device_address(host_));
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWords);
   EXPECT_EQ(way(kernel, registered), LaunchWay::kWhole);
@@ -134,11 +132,14 @@ TEST_F(AllocationTest, WhatALaunchMayReadIsLookedAtBeforeIt) {
   void* data = registered;
   void* params[] = {&data, &by};
   work.raw = RawLaunch{kernel, {}, kernarg_of(kernel->kernel, params)};
-  recorder_->prepare(work);
+  recorder_->work().prepare(work);
   recorder_->commit(std::move(work));
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWhole) << "a kernel may have kept its address";
-  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(host_)), true);
+  recorder_->buffers().freed(recorder_->buffers().freeing(reinterpret_cast<uint64_t>(host_)), true);
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kAfter);
+  // Other memory of the host, that no kernel has been given, does not bring it back.
+  recorder_->buffers().host_registered(host_, sizeof(host_), 0);
+  EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWords);
 }
 
 TEST_F(AllocationTest, WithCheckpointsEveryLaunchIsLookedAt) {
@@ -180,6 +181,52 @@ TEST_F(AllocationTest, EveryAllocationThatFailsEndsTheRecordingOnly) {
   }
   EXPECT_GT(failures, 50u);
   EXPECT_GT(reported, 10u);
+}
+
+// A capture fails with an error, or holds what it should; nobody waits for one that failed.
+TEST_F(AllocationTest, EveryAllocationThatFailsEndsTheCapturesOnly) {
+  load_kernel();
+  Options options;
+  options.in_process = true;
+  options.status_folder = folder_.path().string();
+  int errors = 0;
+  for (int64_t n = 1;; n += 1 + n / 50) {
+    recorder_ = std::make_unique<Recorder>(options, std::make_unique<FakeDevice>(state_));
+    recorder_->begin();
+    (void)find_kernel();  // outside of captures none is looked up
+    device_memory(buffer_, sizeof(buffer_));
+    testing::fail_allocation(n, testing::OfThreads::kThis);
+    LiveCaptures& live = recorder_->live();
+    const auto whole = [&]() -> Result<Captured> {
+      GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t capture, live.begin({{}, nullptr, false, 1}));
+      recorder_->streams().call_begins();
+      launch(false);
+      GFXGRAPH_TRY(live.pause(capture));
+      GFXGRAPH_TRY(live.resume(capture));
+      launch(true);
+      return live.end(capture);
+    };
+    Result<Captured> captured = whole();
+    const bool failed = testing::stop_failing_allocations();
+    if (!captured) {
+      ++errors;
+      EXPECT_NE(captured.error().status, Status::kNotReady) << n;
+      const Result<uint64_t> next = live.begin({{}, nullptr, false, 1});
+      EXPECT_TRUE(next || next.error().status != Status::kNotReady) << "allocation " << n;
+    } else {
+      const auto trace = Trace::open_descriptor(captured->trace.fd(), {});
+      ASSERT_TRUE(trace) << n << trace.error().message;
+      // Whole, or the loss is named.
+      EXPECT_TRUE(actions<format::Launch>(**trace).size() == 2 || !(*trace)->findings().empty())
+          << n;
+    }
+    if (!failed) {
+      ASSERT_TRUE(captured) << captured.error().message;
+      break;
+    }
+    ASSERT_LT(n, 100'000);
+  }
+  EXPECT_GT(errors, 5);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "recorder/model/arguments.h"
+#include "recorder/launch/arguments.h"
 
 namespace gfxgraph::recorder {
 

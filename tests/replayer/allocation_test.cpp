@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "gfxgraph/gfxgraph.h"
-#include "replayer/c_api_internal.h"
+#include "replayer/capi/c_api_internal.h"
 #include "scenario.h"
 #include "step_life.h"
 #include "tests/support/allocations.h"

@@ -25,7 +25,10 @@ void* allocate(size_t size) {
 
 hip::Error release(void* pointer) {
   const std::lock_guard lock(fake->mutex);
-  if (fake->memory.erase(static_cast<uint8_t*>(pointer)) == 0) return kInvalidValue;
+  if (fake->memory.erase(static_cast<uint8_t*>(pointer)) == 0) {
+    if (pointer != nullptr) ++fake->wrong_frees;
+    return kInvalidValue;
+  }
   std::free(pointer);
   return 0;
 }
@@ -52,6 +55,31 @@ std::function<void()> make_launch(void* function, hip::Dim3 grid, hip::Dim3 bloc
     launch.work_items = work_items;
     fake->kernels.at(name)(launch);
   };
+}
+
+std::function<void()> make_stub_launch(const void* stub, hip::Dim3 grid, hip::Dim3 block,
+                                       void** parameters) {
+  const auto found = fake->stubs.find(stub);
+  if (found == fake->stubs.end() || parameters == nullptr) return {};
+  std::vector<uint8_t> kernarg;
+  size_t index = 0;
+  for (const auto& [offset, size] : found->second.arguments) {
+    kernarg.resize(std::max(kernarg.size(), offset + size));
+    std::memcpy(kernarg.data() + offset, parameters[index++], size);
+  }
+  size_t bytes = kernarg.size();
+  void* extra[] = {hip::kLaunchBufferPointer, kernarg.data(), hip::kLaunchBufferSize, &bytes,
+                   hip::kLaunchEnd};
+  return make_launch(fake->function(found->second.name), grid, block, extra,
+                     uint64_t{grid.x} * block.x * grid.y * block.y * grid.z * block.z);
+}
+
+// By function or stub, as HIP takes either.
+std::function<void()> make_node(const hip::KernelNodeParams& p) {
+  if (p.kernel_params != nullptr)
+    return make_stub_launch(p.function, p.grid, p.block, p.kernel_params);
+  return make_launch(p.function, p.grid, p.block, p.extra,
+                     uint64_t{p.grid.x} * p.block.x * p.grid.y * p.block.y * p.grid.z * p.block.z);
 }
 
 void fill(uint8_t* destination, unsigned element, unsigned value, size_t count) {
@@ -306,6 +334,7 @@ HipTable FakeHip::table() const {
   };
   t.hipModuleLoadData = [](void** module, const void*) {
     ENTER("hipModuleLoadData");
+    ++fake->modules_loaded;
     *module = fake->new_handle();
     return 0;
   };
@@ -313,9 +342,7 @@ HipTable FakeHip::table() const {
   t.hipModuleGetFunction = [](void** function, void*, const char* name) {
     ENTER("hipModuleGetFunction");
     if (!fake->kernels.contains(name)) return hip::kErrorNotFound;
-    auto& slot = fake->functions[name];
-    if (!slot) slot = std::make_unique<FakeHip::Function>(FakeHip::Function{name});
-    *function = slot.get();
+    *function = fake->function(name);
     return 0;
   };
   t.hipModuleGetGlobal = [](void** pointer, size_t* size, void*, const char* name) {
@@ -334,6 +361,23 @@ HipTable FakeHip::table() const {
     run();
     return 0;
   };
+  t.hipLaunchKernel = [](const void* stub, hip::Dim3 grid, hip::Dim3 block, void** parameters,
+                         size_t, void*) {
+    ENTER("stub launch", true);
+    const auto run = make_stub_launch(stub, grid, block, parameters);
+    if (!run) return kInvalidValue;
+    run();
+    return 0;
+  };
+  if (functions_of_stubs) {
+    t.hipGetFuncBySymbol = [](void** function, const void* stub) {
+      ENTER("hipGetFuncBySymbol");
+      const auto found = fake->stubs.find(stub);
+      if (found == fake->stubs.end()) return hip::kErrorNotFound;
+      *function = fake->function(found->second.name);
+      return 0;
+    };
+  }
   t.hipExtModuleLaunchKernel = [](void* function, uint32_t gx, uint32_t gy, uint32_t gz,
                                   uint32_t bx, uint32_t by, uint32_t bz, size_t, void*, void**,
                                   void** extra, void*, void*, uint32_t) {
@@ -450,10 +494,7 @@ HipTable FakeHip::table() const {
   t.hipGraphAddKernelNode = [](void** node, void* graph, void* const* dependencies, size_t count,
                                const hip::KernelNodeParams* p) {
     ENTER("kernel node", true);
-    const uint64_t items =
-        uint64_t{p->grid.x} * p->block.x * p->grid.y * p->block.y * p->grid.z * p->block.z;
-    return add_node(node, graph, dependencies, count, NodeKind::kKernel,
-                    make_launch(p->function, p->grid, p->block, p->extra, items));
+    return add_node(node, graph, dependencies, count, NodeKind::kKernel, make_node(*p));
   };
   t.hipGraphAddMemcpyNode = [](void** node, void* graph, void* const* dependencies, size_t count,
                                const hip::Memcpy3dParams* p) {
@@ -496,10 +537,7 @@ HipTable FakeHip::table() const {
   t.hipGraphExecKernelNodeSetParams = [](void* executable, void* node,
                                          const hip::KernelNodeParams* p) {
     ENTER("kernel update", true);
-    const uint64_t items =
-        uint64_t{p->grid.x} * p->block.x * p->grid.y * p->block.y * p->grid.z * p->block.z;
-    return update_node(executable, node, NodeKind::kKernel,
-                       make_launch(p->function, p->grid, p->block, p->extra, items));
+    return update_node(executable, node, NodeKind::kKernel, make_node(*p));
   };
   t.hipGraphExecMemcpyNodeSetParams1D = [](void* executable, void* node, void* to, const void* from,
                                            size_t size, int) {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "replayer/hip_library.h"
+#include "replayer/abi/hip_library.h"
 
 namespace gfxgraph::replayer::testing {
 
@@ -35,6 +35,12 @@ struct FakeLaunch {
 
 using FakeKernel = std::function<void(const FakeLaunch&)>;
 
+// A kernel by the handle of hipLaunchKernel: HIP knows from the code what its parameters point to.
+struct FakeStub {
+  std::string name;
+  std::vector<std::pair<size_t, size_t>> arguments;  // offset and size of each
+};
+
 class FakeHip {
  public:
   FakeHip();
@@ -50,6 +56,10 @@ class FakeHip {
 
   std::map<std::string, FakeKernel> kernels;
   std::map<std::string, std::vector<uint8_t>> globals;  // module variables by name
+  std::map<const void*, FakeStub> stubs;                // of the program
+  bool functions_of_stubs = false;                      // hipGetFuncBySymbol is there; set early
+  int wrong_frees = 0;                                  // of what it has not allocated
+  int modules_loaded = 0;                               // so far
   std::string arch = "gfx1030";
   int version = 50221153;
   bool lose_graph_node = false;         // hipGraphGetNodes says one too few
@@ -100,6 +110,12 @@ class FakeHip {
     std::string name;
   };
   std::map<std::string, std::unique_ptr<Function>> functions;
+  // The handle of a kernel.
+  Function* function(const std::string& name) {
+    auto& slot = functions[name];
+    if (!slot) slot = std::make_unique<Function>(Function{name});
+    return slot.get();
+  }
   std::map<uint8_t*, size_t> memory;
   std::map<const uint8_t*, int> device_of;        // as hipMalloc saw it
   std::map<const void*, std::string> registered;  // kernels by stub

@@ -2,8 +2,10 @@
 // come back with that error, and nothing may stay behind.
 #include <gtest/gtest.h>
 
-#include "replayer/c_api_internal.h"
-#include "replayer/step.h"
+#include "replay_fixture.h"
+#include "replayer/capi/c_api_internal.h"
+#include "replayer/step/step.h"
+#include "replayer/step/step_check.h"
 #include "scenario.h"
 #include "step_life.h"
 
@@ -18,11 +20,11 @@ Result<void> whole_life(const std::shared_ptr<const Program>& program,
   GFXGRAPH_TRY(replay->run());
   GFXGRAPH_TRY(replay->wait());
   const uint32_t value = 3;
-  GFXGRAPH_TRY(replay->set_kernarg(0, 8, std::as_bytes(std::span(&value, 1))));
+  GFXGRAPH_TRY(replay->values().set_kernarg(0, 8, std::as_bytes(std::span(&value, 1))));
   GFXGRAPH_TRY(replay->commit());
   GFXGRAPH_TRY(replay->restore());
-  GFXGRAPH_TRY(replay->measure(1));
-  GFXGRAPH_TRY(replay->verify());
+  GFXGRAPH_TRY(measure(*replay, 1));
+  GFXGRAPH_TRY(StepCheck(*replay).verify());
   return {};
 }
 

@@ -1,11 +1,11 @@
-#include "replayer/hip_library.h"
+#include "replayer/abi/hip_library.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fake_hip.h"
-#include "replayer/hsa_library.h"
+#include "replayer/abi/hsa_library.h"
 
 namespace gfxgraph::replayer::testing {
 namespace {
@@ -82,7 +82,7 @@ TEST(HipLibrary, InstalledRuntimeHasTheTable) {
   enum Requirement { REQUIRED, OPTIONAL };
 #define GFXGRAPH_HIP_SYMBOL(requirement, result, name, arguments) \
   EXPECT_TRUE(requirement == OPTIONAL || dlsym(handle, #name) != nullptr) << #name;
-#include "replayer/hip_symbols.inc"
+#include "replayer/abi/hip_symbols.inc"
 #undef GFXGRAPH_HIP_SYMBOL
 }
 

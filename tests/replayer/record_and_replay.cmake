@@ -1,4 +1,4 @@
-# cmake -DPROGRAM= [-DARGUMENTS="a b"] -DBIN= -DTRACE= -P: records a program on the software agent,
+# cmake -DPROGRAM= [-DARGUMENTS="a b"] [-DRECORD_OPTIONS=] -DBIN= -DTRACE= -P: records a program on the software agent,
 # replays it in every mode at both layouts, and executes its kernels in the check.
 separate_arguments(ARGUMENTS)
 function(run)
@@ -9,7 +9,7 @@ function(run)
   endif()
 endfunction()
 
-run(${BIN}/gfxgraph-record --device emulated --force -o ${TRACE} -- ${PROGRAM} ${ARGUMENTS})
+run(${BIN}/gfxgraph-record --device emulated ${RECORD_OPTIONS} --force -o ${TRACE} -- ${PROGRAM} ${ARGUMENTS})
 set(modes eager batch graph packets auto)
 if(TRACE MATCHES "cooperative")  # needs a queue that only HIP has
   list(REMOVE_ITEM modes packets)

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "fake_hip.h"
-#include "replayer/step.h"
+#include "replayer/step/step.h"
+#include "replayer/step/step_check.h"
+#include "replayer/step/timing.h"
 #include "test_trace.h"
 
 namespace gfxgraph::replayer::testing {
@@ -19,10 +21,21 @@ inline std::unique_ptr<Step> load(FakeHip& fake, std::shared_ptr<const Program> 
   return replay ? std::move(*replay) : nullptr;
 }
 
+// `repetitions` runs, each from the restored state.
+inline Result<void> measure(Step& step, size_t repetitions) {
+  GFXGRAPH_TRY(step.commit());
+  for (size_t i = 0; i < repetitions; ++i) {
+    GFXGRAPH_TRY(step.restore_if_changed());
+    GFXGRAPH_TRY(step.run());
+    GFXGRAPH_TRY(step.wait());
+  }
+  return {};
+}
+
 inline void expect_identical(Step& replay) {
   const auto run = replay.run();
   ASSERT_TRUE(run) << run.error().message;
-  const auto report = replay.verify();
+  const auto report = StepCheck(replay).verify();
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_TRUE(report->identical_throughout());
   EXPECT_EQ(report->identical, report->buffers.size());

@@ -15,10 +15,11 @@ class StepTrace {
   static constexpr uint32_t kRecorded = 3;
 
   // `marked`: iterations are ranges "step#0", ...; `linked`: each also follows a pointer in memory
-  // from `list` to `tail`, and leaves the sum of both values.
+  // from `list` to `tail`, and leaves the sum of both values. `goes_on`: the recorded process does.
   explicit StepTrace(FakeHip& fake, uint32_t iterations = kRecorded, bool marked = true,
-                     bool linked = false)
+                     bool linked = false, bool goes_on = false)
       : trace((add_test_kernels(fake), fake)) {
+    trace.keep_memory = goes_on;
     input = named("input", trace.allocate(16));
     state = named("state", trace.allocate_words({0, 0, 0, 0}));
     history = named("history", trace.allocate(64 * 4));

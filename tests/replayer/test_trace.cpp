@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "format/content_writer.h"
+#include "format/write/content_writer.h"
 
 namespace gfxgraph::replayer::testing {
 namespace {
@@ -187,6 +187,10 @@ format::KernelId TestTrace::kernel_id(const std::string& name, size_t explicit_b
     kernel.arguments.push_back({"word" + std::to_string(offset / 8), "by_value",
                                 format::ArgumentKind::kByValue, offset, 8});
   }
+  if (whole_arguments && explicit_bytes % 8 == 4) {
+    kernel.arguments.push_back({"half", "by_value", format::ArgumentKind::kByValue,
+                                static_cast<uint32_t>(explicit_bytes - 4), 4});
+  }
   expect(writer_->add(kernel));
   names_[kernel.id] = name;
   return kernels_[name] = kernel.id;
@@ -354,11 +358,13 @@ std::shared_ptr<const format::Trace> TestTrace::finish() {
   expect(writer_->add(environment));
   expect(writer_->seal());
   writer_.reset();
-  memory_.clear();
+  if (!keep_memory) memory_.clear();
   return expect(format::Trace::open(path_));
 }
 
-std::shared_ptr<const Program> TestTrace::program() { return expect(Program::build(finish())); }
+std::shared_ptr<const Program> TestTrace::program(bool borders) {
+  return expect(Program::build(finish(), kDefaultMaxOperations, borders));
+}
 
 void add_test_kernels(FakeHip& fake) {
   fake.kernels["fill"] = [](const FakeLaunch& l) {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "fake_hip.h"
-#include "format/reader.h"
-#include "format/writer.h"
-#include "replayer/program.h"
+#include "format/read/reader.h"
+#include "format/write/writer.h"
+#include "replayer/program/program.h"
 
 namespace gfxgraph::replayer::testing {
 
@@ -112,8 +112,10 @@ class TestTrace {
                              format::StreamId stream = 0);
   format::Copy make_copy(format::AllocationId to, format::AllocationId from, uint64_t size);
 
-  bool mark_ambiguous = false;  // relocations made from now on
-  bool hash_only = false;       // post-states made from now on
+  bool mark_ambiguous = false;   // relocations made from now on
+  bool hash_only = false;        // post-states made from now on
+  bool keep_memory = false;      // finish() does not free it: the recorded process goes on
+  bool whole_arguments = false;  // kernels made from now on have their last half word, too
   std::string arch = "gfx1030";
   std::function<void(format::Launch&)> edit_launch;
   std::function<void(format::AllocationBegin&)> edit_begin;
@@ -123,7 +125,10 @@ class TestTrace {
 
   // Ends what is alive, seals, opens.
   std::shared_ptr<const format::Trace> finish();
-  std::shared_ptr<const Program> program();
+  // `borders`: as of a step in place.
+  std::shared_ptr<const Program> program(bool borders = false);
+  const std::map<std::string, format::KernelId>& kernels() const { return kernels_; }
+  const std::map<format::AllocationId, std::vector<uint8_t>>& memory() const { return memory_; }
   const std::filesystem::path& path() const { return path_; }
 
  private:

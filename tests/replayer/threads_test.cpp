@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "gfxgraph/gfxgraph.hpp"
-#include "replayer/c_api_internal.h"
+#include "place/live_program.h"
+#include "replayer/capi/c_api_internal.h"
 #include "step_trace.h"
 
 namespace gfxgraph::replayer::testing {
@@ -188,6 +189,48 @@ TEST_F(Threads, RangesOfOneTraceAreFoundByAllOfThem) {
     }
   });
   for (uint32_t thread = 1; thread < kThreads; ++thread) EXPECT_EQ(found[thread], found[0]);
+}
+
+// The program gives something back while steps in place run: those that do not use it go on.
+TEST_F(Threads, StepsInPlaceLookForWhatIsGone) {
+  add_test_kernels(fake);
+  fake.keep_log = false;
+  TestTrace trace(fake);
+  trace.keep_memory = true;
+  std::vector<format::AllocationId> buffers;
+  for (uint32_t i = 0; i < kThreads; ++i) buffers.push_back(trace.allocate_words({i, 0, 0, 0}));
+  for (const format::AllocationId id : buffers)
+    trace.launch("fill", Arguments().value(trace.address(id)).value(7u).value(4u));
+  const auto unused = trace.allocate(64);
+  const auto program = trace.program(true);
+  LiveProgram live(fake, trace, LiveProgram::By::kFunctions);
+  LoadOptions options;
+  options.mode = Mode::kBatch;
+  options.live = live.share();
+  const auto session = Session::load(program, fake.library(), options);
+  ASSERT_TRUE(session) << session.error().message;
+  std::vector<std::unique_ptr<Step>> steps;
+  for (uint32_t i = 0; i < kThreads; ++i) {
+    const uint64_t at = program->operations()[i].sequence;
+    auto step = Step::prepare(*session, program->cut(at, at + 1), options);
+    ASSERT_TRUE(step) << step.error().message;
+    steps.push_back(*std::move(step));
+  }
+  live.places.erase(unused);
+  const int asked = live.asked;
+  in_threads(kThreads, [&](uint32_t thread) {
+    fake.use_on_this_thread();
+    for (uint32_t n = 0; n < kRuns; ++n) {
+      if (thread == 0 && n == kRuns / 2) live.gone.allocation.store(unused);
+      const auto run = steps[thread]->run();
+      ASSERT_TRUE(run) << run.error().message;
+      ASSERT_TRUE(steps[thread]->wait());
+    }
+  });
+  EXPECT_GT(live.asked, asked);
+  live.free(buffers[1]);
+  for (uint32_t i = 0; i < kThreads; ++i) EXPECT_EQ(steps[i]->run().has_value(), i != 1) << i;
+  EXPECT_EQ(live.launches, static_cast<int>(kThreads * kRuns + kThreads - 1));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Leaves many functions of the runtime that wait for a signal when it ends: each kernel follows one of
 // another stream. With slow_handlers.cpp they are still due when HIP frees what they use.
-#include "../recorder/program.h"
+#include "../recorder/programs/program.h"
 
 __global__ void add(int* data, int by) { data[threadIdx.x] += by; }
 

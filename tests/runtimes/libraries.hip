@@ -2,7 +2,7 @@
 //   kernels  libraries from memory and from a file; kernels by name and in a list, launched in every way
 //   late     the runtime reads the code at the first call for a kernel, not when the library is loaded
 //   module   hipModuleLoadFatBinary
-#include "../recorder/program.h"
+#include "../recorder/programs/program.h"
 
 extern "C" __global__ void library_add(int* data, int by) { data[threadIdx.x] += by; }
 __global__ void library_multiply(int* data, int by) { data[threadIdx.x] *= by; }

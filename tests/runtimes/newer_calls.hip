@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "../recorder/program.h"
+#include "../recorder/programs/program.h"
 
 constexpr int kCount = 64;
 constexpr size_t kBytes = kCount * sizeof(int);

@@ -43,11 +43,11 @@ def compare(what, expected, found):
 def main(arguments):
     differences = 0
     if not arguments:
-        known = rows("hsa/hsa_calls.inc", r"GFXGRAPH_HSA_(?:CALL|REFUSED)")
+        known = rows("hsa/api/hsa_calls.inc", r"GFXGRAPH_HSA_(?:CALL|REFUSED)")
         imports = stored("hsa_imports.txt")
         if not imports or not known:
             sys.exit("no rows or no stored imports")
-        differences = compare("hsa/hsa_calls.inc", imports, known & imports)
+        differences = compare("hsa/api/hsa_calls.inc", imports, known & imports)
     elif len(arguments) == 2:
         version, library = arguments
         exports = stored("hip_exports.txt", version)

@@ -1,5 +1,5 @@
-// tools/align.h against a table of longest common subsequences.
-#include "tools/align.h"
+// tools/diff/align.h against a table of longest common subsequences.
+#include "tools/diff/align.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the walk of a kernel reaches, over assembled kernels of which each one has a way of its own.
-#include "tools/coverage.h"
+#include "tools/coverage/coverage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

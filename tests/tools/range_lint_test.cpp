@@ -1,4 +1,4 @@
-#include "tools/range_lint.h"
+#include "tools/info/range_lint.h"
 
 #include <gtest/gtest.h>
 

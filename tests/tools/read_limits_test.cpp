@@ -1,13 +1,16 @@
 #include "tools/read_limits.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <new>
 #include <vector>
 
-#include "base/exit_code.h"
+#include "base/cli/exit_code.h"
+#include "base/file/file.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -52,6 +55,18 @@ TEST(ReadLimitsTest, MemoryBeyondTheLimitIsRefused) {
     ::_exit(2);
   };
   EXPECT_EXIT(take(), testing::ExitedWithCode(0), "");
+}
+
+TEST(ReadLimitsTest, HalfOfTheMachinesMemoryIsTheDefault) {
+  if (!kLimitsMemory) GTEST_SKIP() << "not under this sanitizer";
+  const auto look = [] {
+    enforce("info", {});
+    rlimit limit{};
+    ::getrlimit(RLIMIT_DATA, &limit);
+    ::_exit(limit.rlim_cur == std::min<rlim_t>(limit.rlim_max, physical_memory_bytes() / 2) ? 0
+                                                                                            : 1);
+  };
+  EXPECT_EXIT(look(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

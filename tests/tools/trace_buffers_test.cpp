@@ -1,4 +1,4 @@
-#include "tools/trace_buffers.h"
+#include "tools/trace/trace_buffers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/trace_summary.h"
+#include "tools/trace/trace_summary.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tests/format/fake_trace.h"
-#include "tools/ambiguous_report.h"
-#include "tools/trace_walk.h"
+#include "tools/info/ambiguous_report.h"
+#include "tools/trace/trace_walk.h"
 
 namespace gfxgraph::tools {
 namespace {

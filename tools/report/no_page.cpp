@@ -1,5 +1,5 @@
 // In place of page_files.cpp: what a build without D3 has.
-#include "tools/report_page.h"
+#include "tools/report/report_page.h"
 
 namespace gfxgraph::tools {
 

@@ -22,7 +22,7 @@ extern "C" __global__ void use_globals(int* out) {
 
 extern "C" __global__ void write_at(unsigned* out, unsigned long long index) { out[index] = 1; }
 
-// What base/kernel_code.h tells apart.
+// What emulator/decode/memory_effects.h tells apart.
 extern "C" __global__ void count_up(unsigned* out) { atomicAdd(out, 1u); }
 extern "C" __global__ void take_numbers(unsigned* out) { atomicMax(out + 1, atomicAdd(out, 1u)); }
 extern "C" __global__ void add_floats(float value) { asm volatile("ds_add_f32 %0, %1" : : "v"(0), "v"(value) : "memory"); }

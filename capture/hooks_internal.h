@@ -1,0 +1,159 @@
+// Shared code of the layer's hooks. The only header here that exposes HIP's types.
+#pragma once
+
+#ifndef __HIP_PLATFORM_AMD__
+#define __HIP_PLATFORM_AMD__ 1
+#endif
+#include <hip/hip_runtime_api.h>
+// HIP 6 makes a macro of it; newer standard libraries write [[__gnu__::__noinline__]].
+#undef __noinline__
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "capture/calls.h"
+#include "capture/captures.h"
+
+#define GFXGRAPH_CAPTURE_HOOK extern "C" __attribute__((visibility("default")))
+
+namespace gfxgraph::capture {
+
+// The process's captures; they live until it ends, because hooks do.
+extern constinit std::atomic<Captures*> made_captures;
+Captures& make_captures() noexcept;
+inline Captures& captures() noexcept {
+  Captures* const made = made_captures.load(std::memory_order_acquire);
+  return made != nullptr ? *made : make_captures();
+}
+
+// The runtime's functions call each other through the dynamic linker: calls that this thread makes
+// inside of the layer are the runtime's own business.
+extern constinit thread_local int inside;
+class Inside {
+ public:
+  Inside() noexcept { ++inside; }
+  ~Inside() { --inside; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+// What most calls look at, and go on.
+inline bool capturing() noexcept {
+  const Captures* const made = made_captures.load(std::memory_order_acquire);
+  return made != nullptr && made->any() && inside == 0;
+}
+inline bool capturing_or_events() noexcept {
+  const Captures* const made = made_captures.load(std::memory_order_acquire);
+  return made != nullptr && (made->any() || made->any_event()) && inside == 0;
+}
+
+// The runtime's function of the row, called with exactly these argument types.
+template <typename... Args>
+hipError_t real(int index, Args... args) {
+  void* const function = real_function(index);
+  if (function == nullptr) return hipErrorNotSupported;
+  return reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
+}
+// hipStreamLegacy is the null stream; hipStreamPerThread the calling thread's own.
+Stream key_of(hipStream_t stream) noexcept;
+// Of entry points whose null stream is the calling thread's.
+Stream per_thread_key_of(hipStream_t stream) noexcept;
+uint64_t this_thread() noexcept;
+// As hipRuntimeGetVersion counts; 0: unknown.
+int runtime_version() noexcept;
+
+// What the layer answers instead of the runtime: the next hipGetLastError() tells it, too. An error
+// is told to the user, once for each call and error.
+hipError_t answered(int index, Answer answer, const char* why = nullptr);
+hipError_t answered(int index, hipError_t error, const char* why = nullptr);
+
+// The nodes that one call becomes. Functions add a node behind what the stream's next work follows;
+// `chain`: behind the call's own last node.
+class Builder {
+ public:
+  explicit Builder(const Captures::Work& work)
+      : graph_(static_cast<hipGraph_t>(work.graph())),
+        after_(work.after().begin(), work.after().end()) {}
+
+  hipGraph_t graph() const noexcept { return graph_; }
+  const hipGraphNode_t* after() const noexcept {
+    return reinterpret_cast<const hipGraphNode_t*>(after_.data());
+  }
+  size_t after_count() const noexcept { return after_.size(); }
+  // `add`(node, graph, after, count) calls the runtime.
+  template <typename Add>
+  hipError_t add(Add&& add) {
+    hipGraphNode_t node = nullptr;
+    const Inside here;
+    const hipError_t result = add(&node, graph_, after(), after_.size());
+    if (result == hipSuccess) made_.push_back(node);
+    return result;
+  }
+  // The next nodes follow what was made so far.
+  void chain() {
+    if (!made_.empty()) after_ = std::exchange(made_, {});
+  }
+  const Nodes& made() const noexcept { return made_.empty() ? after_ : made_; }
+
+  hipError_t kernel(void* function, dim3 grid, dim3 block, unsigned shared_bytes, void** params,
+                    void** extra);
+  hipError_t copy(void* destination, const void* source, size_t bytes, hipMemcpyKind kind);
+  hipError_t copy(const hipMemcpy3DParms& params);
+  // `rows` of `width` elements, `pitch` bytes apart.
+  hipError_t set(void* destination, unsigned value, unsigned element_bytes, size_t width,
+                 size_t rows, size_t pitch);
+
+  // No node can be made of it, and why.
+  hipError_t refuse(std::string why) {
+    why_ = std::move(why);
+    return hipErrorStreamCaptureUnsupported;
+  }
+  const std::string& why() const noexcept { return why_; }
+
+ private:
+  hipGraph_t graph_;
+  Nodes after_;
+  Nodes made_;
+  std::string why_;
+};
+
+// Nothing is thrown into a program. (pthread_cancel's unwinding passes.)
+template <typename Call>
+hipError_t without_throwing(int index, Call&& call) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return answered(index, hipErrorOutOfMemory, "no memory of the host");
+  }
+}
+
+// A call that gives work to `stream`: becomes nodes by build(Builder&) in a capture, else `pass`()
+// gives it to the runtime.
+template <typename Build, typename Pass>
+hipError_t work(int index, Stream stream, Build&& build, Pass&& pass) {
+  if (!capturing()) [[likely]]
+    return pass();
+  {
+    Captures::Work work = captures().work_on(stream);
+    if (work.refused() != Answer::kSuccess) return answered(index, work.refused());
+    if (work.captured()) {
+      const hipError_t result = without_throwing(index, [&] {
+        Builder builder(work);
+        const hipError_t built = build(builder);
+        if (built != hipSuccess) {
+          return answered(
+              index, built,
+              builder.why().empty() ? "the runtime refuses the node" : builder.why().c_str());
+        }
+        work.made(builder.made());
+        return built;
+      });
+      if (result != hipSuccess) work.failed();
+      return result;
+    }
+  }
+  return pass();
+}
+
+}  // namespace gfxgraph::capture

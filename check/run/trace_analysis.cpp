@@ -1,0 +1,54 @@
+#include "check/run/trace_analysis.h"
+
+#include "check/order/event_order.h"
+
+namespace gfxgraph::check {
+namespace {
+
+CheckOptions analysis_options(const BudgetLimits& limits, const LaunchProgress& progress) {
+  CheckOptions options;
+  options.selection.tools = {};
+  options.limits = limits;
+  options.progress = progress;
+  return options;
+}
+
+template <typename To>
+void take_failures(const Report& from, To& to) {
+  to.failed_launches = from.failed_launches;
+  if (!from.failed.empty())
+    to.failure = from.failed.front().kernel + ": " + from.failed.front().reason;
+  if (from.stopped) to.stopped = from.stopped->reason;
+}
+
+}  // namespace
+
+Result<ProvenanceReport> prove_pointers(const format::Trace& trace, const BudgetLimits& limits,
+                                        bool list, const LaunchProgress& progress) {
+  Budget budget(limits);
+  Provenance words(budget);
+  const CheckOptions options = analysis_options(limits, progress);
+  GFXGRAPH_ASSIGN_OR_RETURN(const Report ran, run_analysis(trace, options, budget, {&words}));
+  ProvenanceReport report;
+  take_failures(ran, report);
+  report.launches = ran.launches;
+  report.wave_instructions = ran.wave_instructions;
+  words.finish(report, list);
+  return report;
+}
+
+Result<DataOrderReport> order_by_data(const format::Trace& trace, const BudgetLimits& limits,
+                                      const LaunchProgress& progress) {
+  Budget budget(limits);
+  DataOrder order(budget);
+  const CheckOptions options = analysis_options(limits, progress);
+  GFXGRAPH_ASSIGN_OR_RETURN(const Report ran,
+                            run_analysis(trace, options, budget, {.order = &order}));
+  DataOrderReport report;
+  take_failures(ran, report);
+  report.nodes = order.nodes();
+  compare_orders(order_launches(trace), report);
+  return report;
+}
+
+}  // namespace gfxgraph::check

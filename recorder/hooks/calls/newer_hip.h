@@ -1,0 +1,185 @@
+// What hooks need of types that the headers of HIP 5.2.3, with which gfxgraph is built, do not
+// have. Source: hip/hip_runtime_api.h of HIP 7.2.4; those of graph nodes are the same in 6.4.3.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "recorder/hooks/calls/hooks_internal.h"
+#include "recorder/program_memory.h"
+
+namespace gfxgraph::recorder {
+
+struct LaunchAttribute {
+  static constexpr uint32_t kCooperative = 2;
+
+  uint32_t id;
+  uint32_t padding;
+  union {
+    int32_t cooperative;  // not 0: the workgroups are on the device together
+    char bytes[64];
+  } value;
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+
+// hipLaunchConfig_t
+struct StubLaunchConfig {
+  dim3 grid;
+  dim3 block;
+  size_t shared_bytes;
+  hipStream_t stream;
+  const LaunchAttribute* attributes;
+  uint32_t attribute_count;
+};
+static_assert(sizeof(StubLaunchConfig) == 56);
+
+// HIP_LAUNCH_CONFIG
+struct FunctionLaunchConfig {
+  dim3 grid;
+  dim3 block;
+  uint32_t shared_bytes;
+  hipStream_t stream;
+  const LaunchAttribute* attributes;
+  uint32_t attribute_count;
+};
+static_assert(sizeof(FunctionLaunchConfig) == 56 && offsetof(FunctionLaunchConfig, stream) == 32);
+
+// hipFunctionLaunchParams; the same in HIP 5.7
+struct FunctionLaunchParams {
+  hipFunction_t function;
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t shared_bytes;
+  hipStream_t stream;
+  void** params;
+};
+static_assert(sizeof(FunctionLaunchParams) == 56 && offsetof(FunctionLaunchParams, stream) == 40);
+
+// hipGraphNodeType, which has other numbers in HIP 5.2.3.
+enum class NodeType : int32_t {
+  kKernel = 0,
+  kMemcpy = 1,
+  kMemset = 2,
+  kHost = 3,
+  kGraph = 4,
+  kEmpty = 5,
+  kWaitEvent = 6,
+  kEventRecord = 7,
+  kMemoryAlloc = 10,
+  kMemoryFree = 11,
+};
+
+// hipMemAllocNodeParams; the same in HIP 5.7
+struct MemoryNodeParams {
+  char pool_properties[88];
+  const hipMemAccessDesc* accesses;
+  size_t access_count;
+  size_t size_bytes;
+  void* address;  // filled in by the call
+};
+static_assert(sizeof(MemoryNodeParams) == 120 && offsetof(MemoryNodeParams, address) == 112);
+
+// hipGraphNodeParams
+struct GraphNodeParams {
+  NodeType type;
+  int32_t reserved0[3];
+  union {
+    hipKernelNodeParams kernel;
+    struct {
+      int32_t flags[4];
+      hipMemcpy3DParms params;
+    } memcpy;
+    hipMemsetParams memset;
+    hipHostNodeParams host;
+    hipGraph_t graph;
+    hipEvent_t event;
+    MemoryNodeParams memory;
+    void* freed;
+    int64_t reserved1[29];
+  };
+  int64_t reserved2;
+};
+static_assert(sizeof(GraphNodeParams) == 256 && offsetof(GraphNodeParams, kernel) == 16);
+
+// HIP_MEMSET_NODE_PARAMS, which the driver interface's memset nodes have in HIP 6; in HIP 7 it is
+// hipMemsetParams.
+struct DriverMemsetParams {
+  hipDeviceptr_t dst;
+  size_t pitch;
+  uint32_t value;
+  uint32_t elementSize;
+  size_t width;
+  size_t height;
+};
+static_assert(sizeof(DriverMemsetParams) == 40);
+
+// hipMemcpy3DPeerParms
+struct PeerBox {
+  hipArray_t source_array;
+  hipPos source_at;
+  hipPitchedPtr source;
+  int32_t source_device;
+  hipArray_t destination_array;
+  hipPos destination_at;
+  hipPitchedPtr destination;
+  int32_t destination_device;
+  hipExtent extent;
+};
+static_assert(sizeof(PeerBox) == 168 && offsetof(PeerBox, extent) == 144);
+
+// hipMemcpy3DOperand and hipMemcpy3DBatchOp
+struct BatchEnd {
+  static constexpr uint32_t kPointer = 1;
+
+  uint32_t type;
+  void* address;        // of an array otherwise
+  size_t row_bytes;     // 0: as wide as the box
+  size_t layer_rows;    // 0: as high as the box
+  uint64_t hint_or_at;  // where it lies; of an array, the last coordinate
+};
+struct BatchBox {
+  BatchEnd source;
+  BatchEnd destination;
+  hipExtent extent;
+  uint32_t source_order;
+  uint32_t flags;
+};
+static_assert(sizeof(BatchBox) == 112 && offsetof(BatchBox, extent) == 80);
+
+// hipLibrary_t and hipKernel_t
+using Library = struct ihipLibrary_t*;
+using LibraryKernel = struct ihipKernel_t*;
+
+// hipStreamBatchMemOpParams
+struct BatchMemOp {
+  static constexpr uint32_t kWait32 = 1, kWrite32 = 2, kWait64 = 4, kWrite64 = 5;
+
+  uint32_t operation;
+  void* address;
+  uint64_t value;  // of 32 bits: the lower ones
+  uint32_t flags;
+  void* alias;
+  uint64_t reserved;
+};
+static_assert(sizeof(BatchMemOp) == 48 && offsetof(BatchMemOp, flags) == 24);
+
+// hipBatchMemOpNodeParams
+struct BatchNodeParams {
+  void* context;
+  uint32_t count;
+  const BatchMemOp* operations;
+  uint32_t flags;
+};
+static_assert(sizeof(BatchNodeParams) == 32 && offsetof(BatchNodeParams, operations) == 16);
+
+inline bool is_cooperative(const LaunchAttribute* attributes, uint32_t count) {
+  for (uint32_t i = 0; attributes != nullptr && i < count; ++i) {
+    const std::optional<LaunchAttribute> one = read_given(attributes + i);
+    if (!one) return false;
+    if (one->id == LaunchAttribute::kCooperative && one->value.cooperative != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace gfxgraph::recorder

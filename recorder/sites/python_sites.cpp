@@ -1,0 +1,34 @@
+#include "recorder/sites/python_sites.h"
+
+#include <optional>
+
+namespace gfxgraph::recorder {
+
+void PythonSites::add_caller(const void* address, SiteTable::Module module, uint64_t offset_bytes) {
+  callers_.try_emplace(address, std::move(module), offset_bytes);
+}
+
+// Memory of code that is gone is used for other code: its file's name tells them apart.
+format::SiteId PythonSites::at(const void* address) {
+  const auto place = code_.here();
+  if (!place) return without_line(address);
+  const auto found = lines_.find(place->instruction);
+  if (found != lines_.end() && found->second.place == *place &&
+      code_.same_file(*place, found->second.file)) {
+    return found->second.id;
+  }
+  auto line = code_.line(*place);
+  if (!line) return without_line(address);
+  if (lines_.size() >= kMost) return 0;
+  const format::SiteId id = table_.number({std::move(line->file), "", false, true}, line->line,
+                                          std::move(line->function));
+  lines_.insert_or_assign(place->instruction, Line{*place, code_.file_name(*place), id});
+  return id;
+}
+
+format::SiteId PythonSites::without_line(const void* address) {
+  const auto& [module, offset_bytes] = callers_.at(address);
+  return table_.number(module, offset_bytes);
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,165 @@
+// A random capture of up to four streams, by one or two threads, and the graphs that it gives: each
+// node by the number that its work carries, its kind, and the nodes before it. capture_random SEED
+// prints them, and what memory holds after a run; with HIP's own capture and with gfxgraph's layer
+// that must be the same wherever HIP's own succeeds (compare_captures.py).
+#include <hip/hip_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+extern "C" __global__ void mark(unsigned* places, unsigned number) {
+  if (threadIdx.x == 0) atomicAdd(&places[number], 1u);
+}
+
+namespace {
+
+constexpr unsigned kMost = 64;  // pieces of work of a thread
+
+[[noreturn]] void give_up(const char* call, hipError_t result) {
+  std::printf("%s: %d\n", call, result);
+  std::fflush(stdout);
+  std::_Exit(3);
+}
+#define OK(call)                                     \
+  do {                                               \
+    const hipError_t result = (call);                \
+    if (result != hipSuccess) give_up(#call, result); \
+  } while (0)
+
+// Work that is no launch sets a word of this to the number of the work.
+struct Memory {
+  unsigned* marks = nullptr;  // of launches, by number
+  unsigned* words = nullptr;  // of memsets
+  Memory() {
+    OK(hipMalloc(&marks, kMost * 4));
+    OK(hipMalloc(&words, kMost * 4));
+    const std::vector<unsigned> zeros(kMost, 0);
+    OK(hipMemcpy(marks, zeros.data(), kMost * 4, hipMemcpyHostToDevice));
+    OK(hipMemcpy(words, zeros.data(), kMost * 4, hipMemcpyHostToDevice));
+  }
+};
+
+// "launch 5" or "memset 7": kinds have other numbers in other versions.
+std::string name_of(hipGraphNode_t node, const Memory& memory) {
+  hipGraphNodeType type;
+  OK(hipGraphNodeGetType(node, &type));
+  if (type == hipGraphNodeTypeKernel) {
+    hipKernelNodeParams params = {};
+    OK(hipGraphKernelNodeGetParams(node, &params));
+    return "launch " + std::to_string(*static_cast<unsigned*>(params.kernelParams[1]));
+  }
+  if (type == hipGraphNodeTypeMemset) {
+    hipMemsetParams params = {};
+    OK(hipGraphMemsetNodeGetParams(node, &params));
+    const auto at = static_cast<unsigned*>(params.dst) - memory.words;
+    return "memset " + std::to_string(at) + " to " + std::to_string(params.value) + " x" +
+           std::to_string(params.width * params.elementSize);
+  }
+  if (type == hipGraphNodeTypeEmpty) return "empty";
+  return "another kind";
+}
+
+std::string text_of(hipGraph_t graph, const Memory& memory) {
+  size_t count = 0;
+  OK(hipGraphGetNodes(graph, nullptr, &count));
+  std::vector<hipGraphNode_t> nodes(count);
+  if (count != 0) OK(hipGraphGetNodes(graph, nodes.data(), &count));
+  std::vector<std::string> lines;
+  for (hipGraphNode_t node : nodes) {
+    size_t before = 0;
+    OK(hipGraphNodeGetDependencies(node, nullptr, &before));
+    std::vector<hipGraphNode_t> earlier(before);
+    if (before != 0) OK(hipGraphNodeGetDependencies(node, earlier.data(), &before));
+    std::vector<std::string> names;
+    for (hipGraphNode_t one : earlier) names.push_back(name_of(one, memory));
+    std::sort(names.begin(), names.end());
+    std::string line = name_of(node, memory) + " after";
+    for (const std::string& name : names) line += " (" + name + ")";
+    lines.push_back(line);
+  }
+  std::sort(lines.begin(), lines.end());
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::string run(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](unsigned most) { return random() % most; };
+  Memory memory;
+  std::vector<hipStream_t> streams(1 + below(4));
+  for (hipStream_t& stream : streams)
+    OK(hipStreamCreateWithFlags(&stream, below(2) == 0 ? hipStreamNonBlocking : hipStreamDefault));
+  // Those that belong to the capture.
+  std::vector<bool> joined(streams.size());
+  joined[0] = true;
+  const auto wait = [&](size_t stream, size_t other) {
+    hipEvent_t event = nullptr;
+    OK(hipEventCreateWithFlags(&event, hipEventDisableTiming));
+    OK(hipEventRecord(event, streams[other]));
+    OK(hipStreamWaitEvent(streams[stream], event, 0));
+    joined[stream] = true;
+  };
+  OK(hipStreamBeginCapture(streams[0], hipStreamCaptureModeThreadLocal));
+  const unsigned count = 1 + below(kMost - 2);
+  unsigned number = 1;
+  for (; number <= count; ++number) {
+    size_t place = below(streams.size());
+    if (!joined[place]) {
+      // Often from the origin, sometimes from another fork.
+      size_t from = below(3) == 0 ? below(streams.size()) : 0;
+      if (!joined[from]) from = 0;
+      wait(place, from);
+    } else if (streams.size() > 1 && below(5) == 0) {
+      const size_t other = below(streams.size());
+      if (other != place && joined[other]) wait(place, other);
+    }
+    if (below(4) == 0) {
+      OK(hipMemsetD32Async(memory.words + number, static_cast<int>(number), 1, streams[place]));
+    } else {
+      void* arguments[] = {&memory.marks, &number};
+      OK(hipLaunchKernel(reinterpret_cast<const void*>(mark), dim3(1), dim3(32), arguments, 0, streams[place]));
+    }
+  }
+  for (size_t other = 1; other < streams.size(); ++other) {
+    if (joined[other]) wait(0, other);
+  }
+  void* arguments[] = {&memory.marks, &number};  // HIP 5.2.3 calls several last nodes unjoined
+  OK(hipLaunchKernel(reinterpret_cast<const void*>(mark), dim3(1), dim3(32), arguments, 0, streams[0]));
+  hipGraph_t graph = nullptr;
+  OK(hipStreamEndCapture(streams[0], &graph));
+  std::string text = text_of(graph, memory);
+  hipGraphExec_t executable = nullptr;
+  OK(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  OK(hipGraphLaunch(executable, streams[0]));
+  OK(hipStreamSynchronize(streams[0]));
+  std::vector<unsigned> marks(kMost), words(kMost);
+  OK(hipMemcpy(marks.data(), memory.marks, kMost * 4, hipMemcpyDeviceToHost));
+  OK(hipMemcpy(words.data(), memory.words, kMost * 4, hipMemcpyDeviceToHost));
+  for (unsigned one = 1; one <= number; ++one) {
+    if (marks[one] + (words[one] == one) != 1) text += "work " + std::to_string(one) + " is not done once\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const unsigned seed = argc > 1 ? static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10)) : 1;
+  const size_t threads = 1 + seed % 2;
+  std::vector<std::string> texts(threads);
+  std::vector<std::thread> others;
+  // Allocations would be refused beside a capture of another thread: each makes its memory first.
+  for (size_t i = 1; i < threads; ++i)
+    others.emplace_back([&, i] { texts[i] = run(seed * 7919 + static_cast<unsigned>(i)); });
+  texts[0] = run(seed * 7919);
+  for (std::thread& one : others) one.join();
+  for (const std::string& text : texts) std::printf("graph:\n%s", text.c_str());
+  return 0;
+}
