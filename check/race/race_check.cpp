@@ -174,7 +174,9 @@ uint32_t RaceCheck::find_place(const Inst& inst, bool after_fence, uint64_t key,
     if (learns(place.kind)) {
       place.special |= kLearns;
       emulator::CodeReader reader(*regions_);
-      for (const Update& update : updates_of(reader, inst)) stores_back_.insert(update.store_pc);
+      if (!is_poll(reader, inst))
+        for (const Update& update : uses_of(reader, facts_->calls, inst).updates)
+          stores_back_.insert({update.store_pc, false});
     }
     if (!place.write && place.kind != Kind::kAtomic) watch_place(place, inst);
     return (at + n) % stamp::kSites;
@@ -198,7 +200,9 @@ RaceCheck::Kind RaceCheck::kind_of(const Inst& inst, bool after_fence) const {
     if (facts_->polls.contains(inst.pc)) return ds ? Kind::kSyncLoad : Kind::kGroupLoad;
     return begins_compare_loop(inst) ? Kind::kCompareLoad : Kind::kPlain;
   }
-  return after_fence ? Kind::kStoreAfterFence : Kind::kPlain;
+  if (!after_fence) return Kind::kPlain;
+  const auto back = stores_back_.find(inst.pc);
+  return back == stores_back_.end() || !back->second ? Kind::kStoreAfterFence : Kind::kPlain;
 }
 
 // The load that a compiler puts before a loop around a compare-and-swap of the same address.

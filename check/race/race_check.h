@@ -16,7 +16,6 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -122,7 +121,8 @@ class RaceCheck {
     bool write = false;
     uint8_t special = 0;  // kLearns, and why its accesses are kept as RecentLoad
     emulator::Op op = emulator::Op{0};
-    uint32_t updates = 0;  // in updates_
+    bool compared = false;  // a load whose value is compared
+    uint32_t updates = 0;   // in updates_
   };
   static constexpr uint64_t kToLds = 2;
   static constexpr uint8_t kForCompare = 1, kForUpdate = 2, kLearns = 4;
@@ -203,6 +203,7 @@ class RaceCheck {
                      uint32_t shared, unsigned dword, bool repeatable) const;
   std::span<const Update> updates_by(const RecentLoad& load, const Inst& store,
                                      const Wave& wave) const;
+  void store_back(const std::vector<Update>& updates);
   void follow_stack(RaceWave& me, const Wave& wave, const Inst& inst,
                     const emulator::MemoryEvent& event, uint32_t lanes);
   // No two lanes, active or not, have the same address: the usual case.
@@ -224,8 +225,8 @@ class RaceCheck {
   std::vector<Pending> pending_;
   std::vector<std::vector<Update>> updates_ = {{}};
   // Stores of what loads that learn gave, changed: they follow nobody, for another wave may do the
-  // same with the same value.
-  std::unordered_set<uint64_t> stores_back_;
+  // same with the same value. True: the value was on the stack.
+  std::unordered_map<uint64_t, bool> stores_back_;
 
   // ---- order ----
   void fence(RaceWave& me);

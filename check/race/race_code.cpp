@@ -5,6 +5,8 @@
 #include <bitset>
 #include <cstring>
 #include <deque>
+#include <iterator>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -22,6 +24,7 @@ using emulator::InstOperands;
 using emulator::Op;
 using emulator::OperandRef;
 
+namespace operand = emulator::operand;
 using CodeRegisters = std::bitset<512>;  // by operand code
 
 uint32_t op_flags(const Inst& inst) { return emulator::op_info(inst.op).flags; }
@@ -34,6 +37,13 @@ bool is_store(const Inst& inst) {
          (op_flags(inst) & emulator::OpInfo::kAtomic) == 0;
 }
 bool is_atomic(const Inst& inst) { return (op_flags(inst) & emulator::OpInfo::kAtomic) != 0; }
+
+bool is_compare(const Inst& inst) {
+  if (inst.format == Format::kSopc || inst.format == Format::kVopc) return true;
+  const Dataflow flow = emulator::op_info(inst.op).dataflow;
+  return inst.format == Format::kVop3 && operand::is_sgpr(inst.dst) &&
+         flow != Dataflow::kReadLane && flow != Dataflow::kCopy;
+}
 
 bool has_any(const CodeRegisters& set, const OperandRef& ref) {
   for (unsigned d = 0; d < ref.dwords; ++d)
@@ -112,22 +122,46 @@ uint16_t stored_dwords(const CodeRegisters& set, const Inst& store) {
   return static_cast<uint16_t>(of(1) | (two ? of(2) << Update::kSecondPlace : 0));
 }
 
+// Where the functions that were entered on the way return to.
+class Returns {
+ public:
+  bool empty() const { return depth_ == 0; }
+  bool push(uint64_t pc) {
+    if (depth_ == pc_.size()) return false;
+    pc_[depth_++] = pc;
+    return true;
+  }
+  uint64_t pop() { return pc_[--depth_]; }
+  uint64_t hash() const {
+    uint64_t hash = 0;
+    for (size_t n = 0; n < depth_; ++n) hash = (hash ^ pc_[n]) * 0x9E3779B97F4A7C15u;
+    return hash;
+  }
+
+ private:
+  std::array<uint64_t, 6> pc_;
+  size_t depth_ = 0;
+};
+
 // `tainted`: the registers with the dword `loaded` of the load.
-void follow_dword(CodeReader& reader, const Inst& load, uint8_t loaded,
-                  const CodeRegisters& tainted, std::vector<Update>& found) {
+void follow_dword(CodeReader& reader, const CodeCalls& calls, const Inst& load, uint8_t loaded,
+                  const CodeRegisters& tainted, Uses& uses) {
   constexpr size_t kMostInstructions = 256;
+  constexpr size_t kMostInFunctions = 768;  // they save registers, and wait
   constexpr size_t kMostUpdates = 16;
   struct Place {
     uint64_t pc;
+    Returns returns;
     CodeRegisters tainted;
     CodeRegisters repeatable;  // of the tainted: whose steps all were
     CodeRegisters copied;      // of the tainted: the loaded value itself
   };
-  std::vector<Place> open = {{load.next_pc(), tainted, {}, tainted}};
+  std::vector<Place> open = {{load.next_pc(), {}, tainted, {}, tainted}};
   std::unordered_map<uint64_t, CodeRegisters> seen;
   const auto add = [&](const Place& here, const Inst& store) {
     const uint16_t changed = stored_dwords(here.tainted, store);
     if (changed == 0) return;
+    std::vector<Update>& found = uses.updates;
     auto update = std::ranges::find_if(
         found, [&](const Update& one) { return one.store_pc == store.pc && one.loaded == loaded; });
     if (update == found.end()) {
@@ -140,17 +174,39 @@ void follow_dword(CodeReader& reader, const Inst& load, uint8_t loaded,
     update->repeatable |= static_cast<uint16_t>(more & stored_dwords(here.repeatable, store));
     update->copied |= static_cast<uint16_t>(more & stored_dwords(here.copied, store));
   };
-  for (size_t n = 0; n < kMostInstructions && !open.empty(); ++n) {
+  size_t most = kMostInstructions;
+  for (size_t n = 0; n < most && !open.empty(); ++n) {
     Place here = open.back();
     open.pop_back();
     // Again only with more than before.
-    CodeRegisters& before = seen[here.pc];
+    CodeRegisters& before = seen[here.pc ^ here.returns.hash()];
     if (before.any() && (here.tainted & ~before).none()) continue;
     before |= here.tainted;
     Inst inst;
     if (!reader.decode_at(here.pc, inst) || inst.op == Op::s_barrier) continue;
     const Flow flow = emulator::flow_of(inst);
-    if (flow.kind == Flow::Kind::kEnd || flow.leaves_graph()) continue;
+    if (flow.kind == Flow::Kind::kEnd) continue;
+    if (flow.leaves_graph()) {
+      most = kMostInstructions + kMostInFunctions;
+      const auto call = calls.function.find(inst.pc);
+      if (call != calls.function.end()) {
+        const uint64_t back = inst.next_pc();
+        here.pc = call->second;
+        if (here.returns.push(back)) open.push_back(here);
+      } else if (flow.kind == Flow::Kind::kIndirectJump) {
+        const std::vector<uint64_t>* const callers = calls.returns_of(inst.pc);
+        if (!here.returns.empty()) {
+          here.pc = here.returns.pop();
+          open.push_back(here);
+        } else if (callers != nullptr) {
+          for (const uint64_t back : *callers) {
+            here.pc = back;
+            open.push_back(here);
+          }
+        }
+      }
+      continue;
+    }
     InstOperands operands;
     emulator::describe_operands(inst, operands);
     if (is_store(inst)) {
@@ -160,6 +216,7 @@ void follow_dword(CodeReader& reader, const Inst& load, uint8_t loaded,
       mark_dests(here.copied, operands, false);
     } else {
       const bool from = reads_any(here.tainted, operands);
+      uses.compared |= from && is_compare(inst);
       const emulator::OpInfo& info = emulator::op_info(inst.op);
       const bool copies = info.dataflow == Dataflow::kCopy ||
                           (info.dataflow == Dataflow::kSelect && inst.format >= Format::kVop1);
@@ -175,10 +232,12 @@ void follow_dword(CodeReader& reader, const Inst& load, uint8_t loaded,
       mark_dests(here.copied, operands, copies && reads_any(here.copied, operands));
     }
     if (here.tainted.none()) continue;
-    if (flow.kind != Flow::Kind::kJump)
-      open.push_back({inst.next_pc(), here.tainted, here.repeatable, here.copied});
-    if (flow.kind != Flow::Kind::kNext)
-      open.push_back({flow.target, here.tainted, here.repeatable, here.copied});
+    const auto go_on = [&](uint64_t pc) {
+      here.pc = pc;
+      open.push_back(here);
+    };
+    if (flow.kind != Flow::Kind::kJump) go_on(inst.next_pc());
+    if (flow.kind != Flow::Kind::kNext) go_on(flow.target);
   }
 }
 
@@ -237,9 +296,9 @@ bool is_poll(CodeReader& reader, const Inst& load) {
   return false;
 }
 
-std::vector<Update> updates_of(CodeReader& reader, const Inst& load) {
+Uses uses_of(CodeReader& reader, const CodeCalls& calls, const Inst& load) {
   constexpr unsigned kMostDwords = 4;
-  std::vector<Update> found;
+  Uses uses;
   InstOperands loaded;
   emulator::describe_operands(load, loaded);
   CodeRegisters all;
@@ -256,16 +315,115 @@ std::vector<Update> updates_of(CodeReader& reader, const Inst& load) {
       tainted.reset();
       mark(tainted, {static_cast<uint16_t>(load.dst + d), 1}, true);
     }
-    follow_dword(reader, load, apart ? static_cast<uint8_t>(d) : Update::kAnyDword, tainted, found);
+    follow_dword(reader, calls, load, apart ? static_cast<uint8_t>(d) : Update::kAnyDword, tainted,
+                 uses);
   }
-  std::ranges::stable_sort(found, {}, &Update::store_pc);
-  return found;
+  std::ranges::stable_sort(uses.updates, {}, &Update::store_pc);
+  return uses;
+}
+
+namespace {
+
+// SGPRs with values that the code makes of its own address, and of what the loader wrote there.
+class CodeAddresses {
+ public:
+  explicit CodeAddresses(const emulator::RegionTable& memory) : memory_(memory) {}
+  void forget() {
+    if (known_) value_.fill({});
+    known_ = false;
+  }
+  std::optional<uint64_t> pair(uint16_t code) const {
+    const std::optional<uint32_t> low = value(code), high = value(static_cast<uint16_t>(code + 1));
+    if (!low || !high) return {};
+    return uint64_t{*high} << 32 | *low;
+  }
+  void step(const Inst& inst) {
+    if (inst.op == Op::s_getpc_b64) return set_pair(inst.dst, inst.next_pc());
+    if (!known_) return;
+    switch (inst.op) {
+      case Op::s_mov_b32: return set(inst.dst, source(inst, 0));
+      case Op::s_mov_b64:
+        return operand::is_sgpr(inst.src[0]) ? set_pair(inst.dst, pair(inst.src[0]))
+                                             : set_pair(inst.dst, inst.k[0]);
+      case Op::s_add_u32:
+      case Op::s_addc_u32: return add(inst, inst.op == Op::s_addc_u32);
+      case Op::s_load_dwordx2: return set_pair(inst.dst, loaded(inst));
+      default: break;
+    }
+    InstOperands operands;
+    emulator::describe_operands(inst, operands);
+    for (unsigned n = 0; n < operands.dest_count; ++n) {
+      const OperandRef& dest = operands.dest[n];
+      if (dest.code == operand::kScc) carry_.reset();
+      for (unsigned d = 0; d < dest.dwords; ++d) set(static_cast<uint16_t>(dest.code + d), {});
+    }
+  }
+
+ private:
+  std::optional<uint32_t> value(uint16_t code) const {
+    return code < value_.size() ? value_[code] : std::nullopt;
+  }
+  std::optional<uint32_t> source(const Inst& inst, unsigned n) const {
+    if (operand::is_sgpr(inst.src[n])) return value(inst.src[n]);
+    if (operand::is_special(inst.src[n])) return {};
+    return static_cast<uint32_t>(inst.k[n]);
+  }
+  void set(uint16_t code, std::optional<uint32_t> to) {
+    if (code < value_.size()) value_[code] = to;
+  }
+  void set_pair(uint16_t code, std::optional<uint64_t> to) {
+    known_ = true;
+    set(code, to ? std::optional(static_cast<uint32_t>(*to)) : std::nullopt);
+    set(static_cast<uint16_t>(code + 1),
+        to ? std::optional(static_cast<uint32_t>(*to >> 32)) : std::nullopt);
+  }
+  void add(const Inst& inst, bool with_carry) {
+    const std::optional<uint32_t> a = source(inst, 0), b = source(inst, 1);
+    const std::optional<bool> carry = with_carry ? carry_ : std::optional(false);
+    carry_.reset();
+    if (!a || !b || !carry) return set(inst.dst, {});
+    const uint64_t sum = uint64_t{*a} + *b + static_cast<uint64_t>(*carry);
+    carry_ = sum >> 32 != 0;
+    set(inst.dst, static_cast<uint32_t>(sum));
+  }
+  // Of the table in which the loader writes addresses of functions.
+  std::optional<uint64_t> loaded(const Inst& inst) const {
+    const std::optional<uint64_t> base = pair(inst.src[0]);
+    const bool plain = inst.src[1] == operand::kNone || inst.src[1] == operand::kNull;
+    if (!base || !plain) return {};
+    const uint64_t address = *base + static_cast<uint64_t>(int64_t{inst.imm});
+    const emulator::Region* const region = memory_.find(address);
+    if (region == nullptr || !region->contains(address, 8)) return {};
+    uint64_t to = 0;
+    std::memcpy(&to, region->host + (address - region->address), sizeof to);
+    return to;
+  }
+
+  const emulator::RegionTable& memory_;
+  bool known_ = false;
+  std::array<std::optional<uint32_t>, 128> value_;
+  std::optional<bool> carry_;
+};
+
+void add_call(CodeCalls& calls, const Inst& call, uint64_t function) {
+  constexpr size_t kMostReturns = 8;  // that are followed
+  calls.function.emplace(call.pc, function);
+  std::vector<uint64_t>& returns = calls.returns[function];
+  if (returns.size() < kMostReturns) returns.push_back(call.next_pc());
+}
+
+}  // namespace
+
+const std::vector<uint64_t>* CodeCalls::returns_of(uint64_t pc) const {
+  const auto after = returns.upper_bound(pc);
+  return after == returns.begin() ? nullptr : &std::prev(after)->second;
 }
 
 RaceFacts race_facts(const emulator::RegionTable& memory, uint64_t begin, uint64_t end) {
   RaceFacts facts;
   CodeReader reader(memory);
   CodeReader ahead(memory);
+  CodeAddresses addresses(memory);
   for (uint64_t pc = begin; pc < end;) {
     Inst inst;
     if (!reader.decode_at(pc, inst)) {
@@ -273,6 +431,15 @@ RaceFacts race_facts(const emulator::RegionTable& memory, uint64_t begin, uint64
       continue;
     }
     pc = inst.next_pc();
+    const Flow flow = emulator::flow_of(inst);
+    if (flow.kind == Flow::Kind::kCall) add_call(facts.calls, inst, flow.target);
+    if (flow.kind == Flow::Kind::kIndirectCall)
+      if (const auto function = addresses.pair(inst.src[0]); function.has_value())
+        add_call(facts.calls, inst, *function);
+    if (flow.kind == Flow::Kind::kEnd || flow.kind == Flow::Kind::kIndirectJump)
+      addresses.forget();
+    else
+      addresses.step(inst);
     const bool ds = inst.format == Format::kDs;
     const bool flat = inst.format == Format::kFlat;
     if (is_compare_and_swap(inst.op)) facts.compares = true;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -18,12 +20,21 @@ struct RaceCode {
   bool group_fences = false;  // orders memory between the waves of a workgroup, without a barrier
 };
 
+// Calls of functions whose address the code computes from its own.
+struct CodeCalls {
+  std::unordered_map<uint64_t, uint64_t> function;    // by the pc of the call
+  std::map<uint64_t, std::vector<uint64_t>> returns;  // by function: behind its calls
+  // Null: no call of the function with this instruction is known.
+  const std::vector<uint64_t>* returns_of(uint64_t pc) const;
+};
+
 struct RaceFacts {
   bool follows_lds = false;   // waves may learn from LDS what others did
   bool waits_in_lds = false;  // some load may wait for a store to LDS
   bool compares = false;      // has compare-and-swap
   // Loads that are repeated until they give another value: only atomic and volatile loads are.
   std::unordered_set<uint64_t> polls;
+  CodeCalls calls;
 };
 // Decodes all bytes from `begin` to `end`. Data among them may be taken for code.
 RaceFacts race_facts(const emulator::RegionTable& memory, uint64_t begin, uint64_t end);
@@ -43,8 +54,12 @@ struct Update {
   uint16_t repeatable = 0;  // by AND, OR, MIN and MAX: doing it twice changes nothing
   uint16_t copied = 0;      // the loaded value itself
 };
-// By store_pc.
-std::vector<Update> updates_of(emulator::CodeReader& reader, const emulator::Inst& load);
+struct Uses {
+  std::vector<Update> updates;  // by store_pc
+  bool compared = false;        // perhaps the value decides what the wave does
+};
+// Values are followed into functions, and back to what called them.
+Uses uses_of(emulator::CodeReader& reader, const CodeCalls& calls, const emulator::Inst& load);
 
 bool is_compare_and_swap(emulator::Op op);
 

@@ -24,11 +24,12 @@ void RaceCheck::watch_place(Place& place, const Inst& inst) {
   if (facts_->compares) place.special |= kForCompare;
   if (place.kind != Kind::kPlain && !learns(place.kind)) return;
   emulator::CodeReader reader(*regions_);
-  std::vector<Update> updates = updates_of(reader, inst);
-  if (updates.empty()) return;
+  Uses uses = uses_of(reader, facts_->calls, inst);
+  place.compared = uses.compared;
+  if (uses.updates.empty()) return;
   place.special |= kForUpdate;
   place.updates = static_cast<uint32_t>(updates_.size());
-  updates_.push_back(std::move(updates));
+  updates_.push_back(std::move(uses.updates));
 }
 
 // `lanes` 0: a scalar load of all bytes from address[0] on.
@@ -49,6 +50,10 @@ void RaceCheck::watch(RaceWave& me, const Wave& wave, uint32_t place, const uint
   load.lds = lds;
   load.skipped = 0;
   load.any_dword = false;
+  load.first_dword = 0;
+  load.end_dword = UINT8_MAX;
+  load.learned = learns(places_[place].kind);
+  load.compared = places_[place].compared;
   load.repeatable = false;
   load.from_pc = places_[place].key & ~uint64_t{3};
   std::memcpy(load.address, address, (lanes == 0 ? 1 : emulator::kLanes) * sizeof *address);
@@ -88,6 +93,8 @@ void RaceCheck::report_pending() {
 uint32_t RaceCheck::shared_lanes(const RecentLoad& load, uint8_t loaded, const uint64_t* address,
                                  uint64_t into, uint32_t lanes) {
   const bool any = load.any_dword || loaded == Update::kAnyDword;
+  if (loaded != Update::kAnyDword && (loaded < load.first_dword || loaded >= load.end_dword))
+    return 0;
   const uint64_t from = any ? 0 : static_cast<uint64_t>(int64_t{4} * (load.skipped + loaded));
   if (from >= load.bytes) return 0;
   const uint64_t most = any ? load.bytes - 1 : 0;
@@ -217,15 +224,29 @@ void RaceCheck::follow_stack(RaceWave& me, const Wave& wave, const Inst& inst,
   if (!writes) {
     StackValues& stack = group.stack[me.index];
     const uint32_t place = place_of(inst, false);
-    if (places_[place].updates == 0) return;
+    const bool compared = places_[place].compared;
+    if (places_[place].updates == 0 && !compared) return;
     for (RecentLoad& old : stack.reloads.load)
       if (old.place == place && old.first_lane == wave.first_lane) old.bytes = 0;
     if (!together) return;
-    for (const StackValues::Slot& slot : stack.slot) {
-      if (slot.bytes == 0 || slot.at != at || (slot.lanes & lanes) == 0) continue;
+    const auto dwords = static_cast<int64_t>((uint64_t{event.access_bytes} + 3) / 4);
+    for (StackValues::Slot& slot : stack.slot) {
+      if (slot.bytes == 0 || (slot.lanes & lanes) == 0) continue;
+      // The slot's first dword, counted from the reload's.
+      const auto apart = static_cast<int64_t>(slot.at - at);
+      const int64_t first_dword = apart / int64_t{wave.scratch_row};
+      const int64_t end_dword = first_dword + (slot.bytes + 3) / 4;
+      if (apart % int64_t{wave.scratch_row} != 0 || first_dword >= dwords || end_dword <= 0)
+        continue;
+      if (compared) stack.compare(slot.load.from_pc);
+      if (places_[place].updates == 0) continue;
+      if (slot.load.learned && !slot.load.compared) store_back(updates_[places_[place].updates]);
       RecentLoad& load = stack.reloads.load[stack.reloads.count++ % RecentLoads::kMost];
       load = slot.load;
       load.place = place;
+      load.skipped = static_cast<int8_t>(load.skipped - first_dword);
+      load.first_dword = static_cast<uint8_t>(std::max(first_dword, int64_t{0}));
+      load.end_dword = static_cast<uint8_t>(std::min(end_dword, dwords));
       if (load.lanes != 0) load.lanes = slot.lanes & lanes;
       load.first_lane = static_cast<uint16_t>(wave.first_lane);
       load.repeatable = slot.repeatable;
@@ -275,6 +296,17 @@ void RaceCheck::follow_stack(RaceWave& me, const Wave& wave, const Inst& inst,
   };
   keep(group.recent[me.index]);
   if (group.stack != nullptr) keep(group.stack[me.index].reloads);
+}
+
+// Code without optimisation waits in each function, and that is no fence: the store of a changed
+// value is a plain one then, too. A value that decided something may be a turn that the wave had.
+void RaceCheck::store_back(const std::vector<Update>& updates) {
+  for (const Update& update : updates) {
+    if (!stores_back_.insert({update.store_pc, true}).second) continue;
+    const uint64_t key = update.store_pc | 1;
+    const auto known = std::ranges::find(places_, key, &Place::key);
+    if (known != places_.end()) known->kind = Kind::kPlain;
+  }
 }
 
 void RaceCheck::load_to_lds(RaceWave& me, const Wave& wave, const Inst& inst, uint32_t lanes) {

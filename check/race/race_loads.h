@@ -22,9 +22,13 @@ struct RecentLoad {
   uint32_t bytes = 0;   // per lane; 0: not valid any more
   uint16_t first_lane;  // of a wave64's half
   bool lds;
-  // Came from the stack: the dword in memory of what the reload's first one held, or unknown.
+  // Came from the stack: the dword in memory of what the reload's first one held, or unknown; and
+  // the dwords of the reload that came from there.
   int8_t skipped;
   bool any_dword;
+  uint8_t first_dword, end_dword;
+  bool learned;      // the load from memory may meet stores of other waves
+  bool compared;     // perhaps the value decided what the wave does
   uint64_t from_pc;  // of the load from memory
   bool repeatable;   // came from the stack: as Update::repeatable, of what was done before
   uint64_t address[emulator::kLanes];
@@ -51,6 +55,10 @@ struct StackValues {
   // Loads from the stack, with place and lanes of these, but the address of the load that gave the
   // value.
   RecentLoads reloads;
+  // A copy of what the load gave is compared.
+  void compare(uint64_t from_pc) {
+    for (Slot& one : slot) one.load.compared |= one.load.from_pc == from_pc;
+  }
   void forget() {
     for (Slot& one : slot) one.bytes = 0;
     for (RecentLoad& one : reloads.load) one.bytes = 0;

@@ -92,17 +92,20 @@ TEST(RaceSync, LanesThatLoseChanges) {
     faults.push_back(sync(FindingClass::kR9, "lds_through_local", level, 1, 64));
     faults.push_back(sync(FindingClass::kR9, "wide_sum", level, 1, 32));
     faults.push_back(sync(FindingClass::kR9, "lds_pair", level, 1, 64));
+    // Without optimisation another function puts the two words together.
+    faults.push_back(sync(FindingClass::kR9, "pair_count", level, 1, 32));
+    faults.push_back(sync(FindingClass::kR9, "second_of_pair", level, 1, 32));
+    faults.push_back(sync(FindingClass::kR9, "by_functions", level, 1, 32));
   }
-  // Without optimisation another function puts the two words together.
-  faults.push_back(sync(FindingClass::kR9, "pair_count", 3, 1, 32));
-  faults.push_back(sync(FindingClass::kR9, "second_of_pair", 3, 1, 32));
   check_all(faults, with_races());
 }
 
 TEST(RaceSync, WavesThatChangeAVolatileValue) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
-  // Without optimisation the store is the first one after a wait, as an atomic store is.
-  check_all({sync(FindingClass::kR4, "volatile_step", 3, 2, 64)}, with_races());
+  std::vector<Fault> faults;
+  for (const int level : {0, 3})
+    faults.push_back(sync(FindingClass::kR4, "volatile_step", level, 2, 64));
+  check_all(faults, with_races());
 }
 
 TEST(RaceSync, LoadsToLds) {

@@ -338,6 +338,22 @@ KERNEL second_of_pair_safe(int* data) {
   const int2 other = *pair;
   *pair = make_int2(ITEM, other.x + 1);
 }
+// The value goes through functions, and comes from one.
+struct Account {
+  int value;
+  __device__ __attribute__((noinline)) int get() const { return value; }
+  __device__ __attribute__((noinline)) void put(int to) { value = to; }
+};
+__device__ __attribute__((noinline)) int with_interest(int value) { return value * 2 + 1; }
+KERNEL by_functions(int* data) {
+  Account* account = reinterpret_cast<Account*>(data + 64);
+  account->put(with_interest(account->get()));
+}
+KERNEL by_functions_safe(int* data) {
+  Account* account = reinterpret_cast<Account*>(data + 64 + ITEM);
+  account->put(with_interest(account->get()));
+  reinterpret_cast<Account*>(data + 128)->put(with_interest(account->get()));
+}
 KERNEL wide_sum(double* data) { data[64 + ITEM / 4] = data[64 + ITEM / 4] * 2 + 1; }
 KERNEL wide_sum_safe(double* data) { data[64 + ITEM] = data[64 + ITEM] * 2 + 1; }
 KERNEL lds_pair(int* data) {
@@ -409,6 +425,11 @@ KERNEL volatile_step_safe(volatile int* data) {
   int x = data[0];
   x = x + 1;
   data[32 + INDEX] = x;
+  // Each wave waits for its turn.
+  int turn = data[200];
+  while (turn != INDEX / 32) turn = data[200];
+  __threadfence();
+  data[200] = turn + 1;
 }
 
 KERNEL lds_through_local(int* data) {
