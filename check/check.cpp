@@ -279,8 +279,8 @@ class TraceCheck final : public Listener {
       report_.notes.insert(report_.notes.end(), race_->notes().begin(), race_->notes().end());
     if (!trace_.complete()) {
       report_.notes.push_back(
-          "the recording lacks calls that changed device state; gfxgraph-record and "
-          "gfxgraph info list them");
+          "the trace is incomplete, so memory may not be that of the program; gfxgraph info says "
+          "why");
     }
   }
 

@@ -12,6 +12,7 @@
 #include "codeobj/dwarf/function_at.h"
 #include "recorder/launch/arguments.h"
 #include "recorder/objects/devices.h"
+#include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
 
@@ -194,11 +195,18 @@ void Launches::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> k
                         describe_kernarg_offset(kernel.kernel, near), word(near)));
   }
   if (unknown == WordResolver::kNone || kernel.unknown_pointer_reported) return;
-  HeldFinding found{format::FindingKind::kIncomplete, kernel.kernel.name,
-                    fmt::format("{} holds {:#x}, an address outside every buffer; the buffer that "
-                                "it was computed from is unknown, so it keeps its recorded value",
-                                describe_kernarg_offset(kernel.kernel, unknown), word(unknown)),
-                    &kernel.unknown_pointer_reported};
+  // Memory of the program that is in no buffer is what it did not tell HIP of, as from malloc().
+  std::array<std::byte, 1> byte{};
+  const char* const why =
+      read_program(word(unknown), byte)
+          ? "HIP was not given that memory, so a kernel can only use the address as a number"
+          : "the buffer that it was computed from is unknown";
+  HeldFinding found{
+      format::FindingKind::kIncomplete, kernel.kernel.name,
+      fmt::format("{} holds {:#x}, an address outside every buffer: {}; it keeps its "
+                  "recorded value",
+                  describe_kernarg_offset(kernel.kernel, unknown), word(unknown), why),
+      &kernel.unknown_pointer_reported};
   check(journal_.findings().add(std::move(found)));
 }
 

@@ -256,6 +256,13 @@ void DeviceWork::defer_graph_sources(std::span<const FlatNode> flat,
     const auto* const raw = std::get_if<RawCopy>(&flat[i].action);
     if (raw == nullptr) continue;  // a value, which the trace has
     Allocation* const source = allocations_.by_id(copy->source.allocation);
+    if (plain_early && source != nullptr && source->plain_host) {
+      finding(format::FindingKind::kIncomplete, work.call,
+              "a copy node behind a host function reads plain memory that the graph writes, too: "
+              "this runtime may read it before the function has run (docs/runtime-quirks.md, "
+              "kPlainSourceNodeReadsEarly)");
+      continue;
+    }
     if (source != nullptr && (!source->host_visible() || source->watched)) continue;
     if (source == nullptr && plain_early) continue;
     if (copy->destination.allocation == 0) continue;  // one end must be in the trace

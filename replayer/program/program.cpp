@@ -432,7 +432,12 @@ Result<void> Program::check_complete(bool allow_torn) const {
   if (trace_->complete()) return {};
   std::string cut;  // why the recording ends early, which is no call of the program
   std::string calls;
+  std::string kernels;               // what they were given and the trace does not describe
   size_t count = 0, selections = 0;  // selections: options that nothing matched
+  const auto is_kernel = [&](const std::string& name) {
+    return std::ranges::any_of(trace_->kernels(),
+                               [&](const format::Kernel& kernel) { return kernel.name == name; });
+  };
   for (const format::Finding& finding : trace_->findings()) {
     if (finding.kind != format::FindingKind::kIncomplete) continue;
     selections += finding.call.starts_with("--") ? 1 : 0;
@@ -441,21 +446,27 @@ Result<void> Program::check_complete(bool allow_torn) const {
       continue;
     }
     if (++count > kNamed) continue;
-    calls += fmt::format("{}{} x{}{}", count == 1 ? "" : ", ", finding.call, finding.count,
-                         finding.detail.empty() ? "" : " (" + finding.detail + ")");
+    std::string& list = is_kernel(finding.call) ? kernels : calls;
+    list += fmt::format("{}{} x{}{}", list.empty() ? "" : ", ", finding.call, finding.count,
+                        finding.detail.empty() ? "" : " (" + finding.detail + ")");
   }
-  if (count > kNamed) calls += fmt::format(" and {} more", count - kNamed);
+  if (count > kNamed)
+    (calls.empty() ? kernels : calls) += fmt::format(" and {} more", count - kNamed);
   if (cut.empty() && selections == count && operations_.empty()) {
     return fail(Status::kIncomplete,
                 fmt::format("nothing was recorded: {}; record all of it, and list what can be "
                             "selected: gfxgraph info TRACE --ranges --kernels",
                             calls));
   }
+  if (!kernels.empty())
+    kernels = "kernels were passed what the trace does not describe: " + kernels + "; ";
   if (!calls.empty()) {
     calls = fmt::format(
-        "the recording missed calls that may have changed device state: {}; "
+        "the recording missed calls that may have changed device state: {}; {}"
         "--allow-incomplete replays it without them",
-        calls);
+        calls, kernels);
+  } else if (!kernels.empty()) {
+    calls = kernels + "--allow-incomplete replays it with the recorded values";
   }
   if (cut.empty()) return fail(Status::kIncomplete, calls);
   return fail(Status::kIncomplete,

@@ -1,12 +1,15 @@
 // gfxgraph-replay: replays a trace, says whether memory ends up as recorded, and how long it took.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <malloc.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <new>
 #include <optional>
 #include <span>
@@ -248,12 +251,29 @@ Result<std::shared_ptr<const HipLibrary>> load_hip(const Arguments& arguments, b
   return HipLibrary::load(program.trace().environment().hip_runtime_version, find);
 }
 
+// Blocks of a page or more that the process allocates from now on lie at other addresses than they
+// would: in mappings, below this one.
+void move_host_memory() {
+  constexpr size_t kDistance = size_t{1} << 30;
+  constexpr int kPage = 4096;  // registered memory is made of whole ones
+  ::mmap(nullptr, kDistance, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ::mallopt(M_MMAP_THRESHOLD, kPage);
+  // First the heap, which lies below all mappings, gives what it has free.
+  const void* const heap_end = ::sbrk(0);
+  const void* block = nullptr;
+  do block = std::malloc(kPage);
+  while (block != nullptr && std::less<>()(block, heap_end));
+}
+
 // Runs in a process of its own: batch mode keeps every operation behind the one before it.
 Result<Fingerprints> probe(const Arguments& arguments, bool emulated, const Selected& selected,
                            const ProbeRequest& request) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
                             load_hip(arguments, emulated, *selected.whole));
+  if (request.elsewhere == Elsewhere::kHostMemory) move_host_memory();
   LoadOptions load = load_options(arguments, selected.events());
+  if (request.elsewhere == Elsewhere::kBuffers)
+    load.layout = load.layout == Layout::kSame ? Layout::kShift : Layout::kSame;
   load.memory = MemoryUse::kApart;  // it looks at memory before the end, too
   load.keep_freed = false;
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
@@ -406,6 +426,7 @@ Result<int> replay_trace(const Arguments& arguments) {
     if (facts.schedule->operation)
       facts.schedule->cause = cause_of(*program, *facts.schedule->operation);
     if (facts.schedule->cause == nullptr) facts.schedule->operation.reset();
+    facts.relocates_ambiguous = !ambiguous.empty() && !options.keep_ambiguous;
   }
   watchdog.enter("reporting");
   progress.clear();

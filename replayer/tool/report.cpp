@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 #include "base/amount.h"
 #include "base/cli/print.h"
@@ -70,6 +72,32 @@ std::string divergence_text(const ReplayFacts& facts) {
                           found.reference);
 }
 
+// "2 buffers: #1, #2 and 1 copy"
+std::string places_text(const std::vector<format::AllocationId>& buffers, size_t copies) {
+  std::string ids;
+  for (size_t i = 0; i < buffers.size() && i < kListedDifferences; ++i)
+    ids += format_printable("{}#{}", i == 0 ? " " : ", ", buffers[i]);
+  if (buffers.size() > kListedDifferences) ids += ", ...";
+  return format_printable("{}{} and {}", counted(buffers.size(), "buffer"), ids,
+                          counted(copies, "copy"));
+}
+
+// "other addresses: 1 buffer #2 and 1 copy change with the addresses of host memory, ..."
+std::string addresses_text(const ReplayFacts& facts, const AddressReport& found,
+                           std::string_view whose, std::string_view also) {
+  std::string text = format_printable(
+      "other addresses: {} change with the addresses of {}, with one thread of the agent, too",
+      places_text(found.buffers, found.copies), whose);
+  if (found.operation) {
+    text += format_printable(", first seen after {}",
+                             facts.replay->instance().program().describe(*found.operation));
+  }
+  text += ": a kernel computes with an address as a number";
+  text += also;
+  if (facts.relocates_ambiguous) text += ", or a number was taken for an address";
+  return text;
+}
+
 std::string schedule_text(const ReplayFacts& facts) {
   if (!facts.schedule) return {};
   const ScheduleReport& schedule = *facts.schedule;
@@ -78,29 +106,34 @@ std::string schedule_text(const ReplayFacts& facts) {
   const std::string runs =
       format_printable("{} one operation after another with 1 and {} threads of the agent",
                        counted(schedule.runs, "run"), schedule.threads);
-  if (schedule.varying.empty() && schedule.varying_copies == 0) {
+  std::vector<std::string> lines;
+  if (!schedule.varying.empty() || schedule.varying_copies != 0) {
+    lines.push_back(format_printable("other schedules: also different between {}: {}", runs,
+                                     places_text(schedule.varying, schedule.varying_copies)));
+    if (schedule.operation) {
+      lines.back() += format_printable(
+          ", first seen after {}: the order of its workgroups shows: {}",
+          facts.replay->instance().program().describe(*schedule.operation), schedule.cause);
+    }
+  }
+  if (!schedule.host_addresses.empty())
+    lines.push_back(addresses_text(facts, schedule.host_addresses, "host memory", ""));
+  if (!schedule.buffer_addresses.empty())
+    lines.push_back(addresses_text(facts, schedule.buffer_addresses, "buffers",
+                                   ", or a word that is an address was not moved"));
+  if (lines.empty()) {
     return format_printable(
         "other schedules: {} leave the same bytes: the difference does not come from the order of "
         "workgroups, or seldom; it may come from operations that the program left unordered, which "
         "ran concurrently\n",
         runs);
   }
-  std::string ids;
-  for (size_t i = 0; i < schedule.varying.size() && i < kListedDifferences; ++i)
-    ids += format_printable("{}#{}", i == 0 ? " " : ", ", schedule.varying[i]);
-  if (schedule.varying.size() > kListedDifferences) ids += ", ...";
-  std::string text = format_printable("other schedules: also different between {}: {}{} and {}",
-                                      runs, counted(schedule.varying.size(), "buffer"), ids,
-                                      counted(schedule.varying_copies, "copy"));
-  if (schedule.operation) {
-    text += format_printable(", first seen after {}: the order of its workgroups shows: {}",
-                             facts.replay->instance().program().describe(*schedule.operation),
-                             schedule.cause);
-  }
-  text += schedule.explains ? "; nothing else differs\n"
-                            : "; other buffers or copies differ from the recording and were the "
-                              "same in these runs: the replay is wrong, or they vary seldom\n";
-  return text;
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text + (schedule.complete ? "; nothing else differs\n"
+                                   : "; other buffers or copies differ from the recording and were "
+                                     "the same in these runs: the replay is wrong, or they vary "
+                                     "seldom\n");
 }
 
 std::string unwritten_text(const VerifyReport& report) {
@@ -247,7 +280,17 @@ void add_schedule(ordered_json& json, const ReplayFacts& facts) {
                             {"runs", schedule.runs},
                             {"varying_buffers", schedule.varying},
                             {"varying_copies", schedule.varying_copies},
-                            {"explains_difference", schedule.explains}};
+                            {"explains_difference", differs_by_itself(facts)}};
+  const auto add = [&](const char* name, const AddressReport& found) {
+    if (found.empty()) return;
+    ordered_json& entry = json["nondeterminism"][name];
+    entry = {{"buffers", found.buffers}, {"copies", found.copies}};
+    if (!found.operation) return;
+    entry["first_operation"] = *found.operation;
+    entry["at"] = facts.replay->instance().program().describe(*found.operation);
+  };
+  add("host_addresses", schedule.host_addresses);
+  add("buffer_addresses", schedule.buffer_addresses);
   if (!schedule.operation) return;
   json["nondeterminism"]["first_operation"] = *schedule.operation;
   json["nondeterminism"]["at"] = facts.replay->instance().program().describe(*schedule.operation);
@@ -258,6 +301,11 @@ void add_schedule(ordered_json& json, const ReplayFacts& facts) {
 
 std::string version_text(int version) {
   return format_printable("{}.{}.{}", version / 10000000, version / 100000 % 100, version % 100000);
+}
+
+bool differs_by_itself(const ReplayFacts& facts) {
+  if (!facts.schedule || !facts.schedule->explains) return false;
+  return facts.schedule->host_addresses.empty() || !facts.relocates_ambiguous;
 }
 
 bool may_print_times(const ReplayFacts& facts) {

@@ -35,6 +35,7 @@ struct ReplayFacts {
   Measurement measurement;
   std::optional<BisectReport> bisect;
   std::optional<ScheduleReport> schedule;  // where a run differs
+  bool relocates_ambiguous = false;        // words that may be numbers
   bool interrupted = false;                // by Ctrl-C, before all runs were made
   uint64_t iterations = 0;                 // of --iterations, that were run
   uint64_t iterations_asked = 0;           // more, if they were interrupted
@@ -44,6 +45,9 @@ struct ReplayFacts {
 std::string text_report(const ReplayFacts& facts);
 std::string json_report(const ReplayFacts& facts);
 bool may_print_times(const ReplayFacts& facts);
+// Whether all that differs is what the program itself computes anew each time. Not where it depends
+// on addresses and a number may have been taken for one.
+bool differs_by_itself(const ReplayFacts& facts);
 // Of `facts.iterations`, which run when the report is out.
 std::string iterations_text(const ReplayFacts& facts);
 

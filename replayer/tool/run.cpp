@@ -75,7 +75,7 @@ Verdict verdict_of(const ReplayFacts& facts) {
   if (!facts.report) return {};
   const VerifyReport& report = *facts.report;
   if (report.differs()) {
-    const bool own = facts.schedule && facts.schedule->explains;
+    const bool own = differs_by_itself(facts);
     return {own ? kExitDataLost : kExitFailed,
             fmt::format("run {}: {} of {} buffers and {} of {} copies differ from the recording{}",
                         facts.reported_run, report.different, report.buffers.size(),

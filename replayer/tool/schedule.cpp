@@ -14,8 +14,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -121,8 +123,19 @@ Result<Fingerprints> run_both(const Probe& probe, uint32_t threads, uint32_t mor
   return runs;
 }
 
-// Whether each buffer and copy that differs from the recording is among them. Buffers come first
-// in a fingerprint, by id; copies follow in the order of the report.
+// Whether a place of a fingerprint differs from the recording. Buffers come first there, by id;
+// copies follow in the order of the report.
+bool differs(size_t place, const VerifyReport& report, size_t allocations) {
+  if (place >= allocations) {
+    const size_t copy = place - allocations;
+    return copy < report.copies.size() && report.copies[copy].comparison == Comparison::kDifferent;
+  }
+  return std::ranges::any_of(report.buffers, [&](const BufferResult& buffer) {
+    return buffer.allocation == place + 1 && buffer.comparison == Comparison::kDifferent;
+  });
+}
+
+// Whether each buffer and copy that differs from the recording is among them.
 bool explained(const Differences& found, const VerifyReport& report, size_t allocations) {
   for (const BufferResult& buffer : report.buffers)
     if (buffer.comparison == Comparison::kDifferent && !found.contains(buffer.allocation - 1))
@@ -133,25 +146,57 @@ bool explained(const Differences& found, const VerifyReport& report, size_t allo
   return !found.empty();
 }
 
-// The first operation after which the bytes vary; they vary after all later ones, too. `runs`: what
-// it took to see that all of them vary.
-std::optional<uint32_t> first_varying(const Probe& probe, uint32_t threads, uint32_t runs,
-                                      uint32_t operations) {
+// The places where a run with one thread differs whose memory lies elsewhere than that of `here`.
+Result<Differences> moved(const Probe& probe, Elsewhere elsewhere, uint32_t operations,
+                          Fingerprints here) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const Fingerprints there, probe({1, 1, operations, true, elsewhere}));
+  here.insert(here.end(), there.begin(), there.end());
+  return differing(here);
+}
+
+// The first operation after which `places` show it; they do after all later ones, too.
+// `differences`: of that many operations.
+std::optional<uint32_t> first_of(const Differences& places, uint32_t operations,
+                                 const std::function<Result<Differences>(uint32_t)>& differences) {
+  if (places.empty() || operations == 0) return std::nullopt;
   const auto start = std::chrono::steady_clock::now();
   uint32_t low = 0;
   uint32_t high = operations - 1;
   while (low < high) {
     if (std::chrono::steady_clock::now() - start > kSearchTime) return std::nullopt;
     const uint32_t middle = low + (high - low) / 2;
-    const Result<Fingerprints> found = run_both(probe, threads, runs, middle + 1);
+    const Result<Differences> found = differences(middle + 1);
     if (!found) return std::nullopt;
-    if (differing(*found).empty()) {
-      low = middle + 1;
-    } else {
+    if (std::ranges::any_of(*found, [&](size_t place) { return places.contains(place); })) {
       high = middle;
+    } else {
+      low = middle + 1;
     }
   }
   return low;
+}
+
+// Of runs that follow each other in processes of `size` runs, which have one address for each
+// thing.
+Differences differing_in_one_process(std::span<const std::vector<format::BlobId>> runs,
+                                     size_t size) {
+  Differences places;
+  for (size_t i = 0; i < runs.size(); i += size) {
+    const auto of_process = runs.subspan(i, std::min(size, runs.size() - i));
+    places.merge(differing(Fingerprints(of_process.begin(), of_process.end())));
+  }
+  return places;
+}
+
+void add_places(const Differences& places, size_t allocations,
+                std::vector<format::AllocationId>& buffers, size_t& copies) {
+  for (const size_t place : places) {
+    if (place < allocations) {
+      buffers.push_back(static_cast<format::AllocationId>(place + 1));
+    } else {
+      ++copies;
+    }
+  }
 }
 
 }  // namespace
@@ -199,8 +244,21 @@ ScheduleReport compare_schedules(const Probe& probe, const VerifyReport& report,
   ScheduleReport schedule;
   schedule.threads = std::max(kLeastThreads, std::thread::hardware_concurrency());
   Result<Fingerprints> runs = run_both(probe, schedule.threads, kRuns, operations);
+  if (!runs) {
+    schedule.failure = runs.error().message;
+    return schedule;
+  }
+  const Fingerprints first(1, runs->front());
+  // Each process has its host memory elsewhere, so what differs between two may be due to that.
+  const Differences host =
+      moved(probe, Elsewhere::kHostMemory, operations, first).value_or(Differences());
+  const auto all = [&] {
+    Differences places = differing(*runs);
+    places.insert(host.begin(), host.end());
+    return places;
+  };
   const auto start = std::chrono::steady_clock::now();
-  while (runs && runs->size() < kMostRuns && !explained(differing(*runs), report, allocations) &&
+  while (runs->size() < kMostRuns && !explained(all(), report, allocations) &&
          std::chrono::steady_clock::now() - start < kRareTime) {
     // In turn with other numbers of threads and other slices: they show other orders.
     const uint32_t turn = static_cast<uint32_t>(runs->size()) / kRuns;
@@ -209,22 +267,40 @@ ScheduleReport compare_schedules(const Probe& probe, const VerifyReport& report,
     if (!more) break;
     runs->insert(runs->end(), more->begin(), more->end());
   }
-  if (!runs) {
-    schedule.failure = runs.error().message;
-    return schedule;
-  }
   schedule.runs = static_cast<uint32_t>(runs->size());
-  const Differences found = differing(*runs);
-  for (const size_t place : found) {
-    if (place < allocations) {
-      schedule.varying.push_back(static_cast<format::AllocationId>(place + 1));
-    } else {
-      ++schedule.varying_copies;
-    }
-  }
-  schedule.explains = explained(found, report, allocations);
-  if (!found.empty() && operations != 0)
-    schedule.operation = first_varying(probe, schedule.threads, schedule.runs - 1, operations);
+  Differences known = all();
+  schedule.explains = schedule.complete = explained(known, report, allocations);
+  const Differences in_one = differing_in_one_process(std::span(*runs).subspan(1), kRuns);
+  Differences by_order = differing(*runs);
+  std::erase_if(by_order,
+                [&](size_t place) { return host.contains(place) && !in_one.contains(place); });
+  Differences by_host = host;
+  std::erase_if(by_host, [&](size_t place) { return by_order.contains(place); });
+  add_places(by_order, allocations, schedule.varying, schedule.varying_copies);
+  add_places(by_host, allocations, schedule.host_addresses.buffers, schedule.host_addresses.copies);
+  schedule.operation = first_of(by_order, operations, [&](uint32_t count) -> Result<Differences> {
+    GFXGRAPH_ASSIGN_OR_RETURN(const Fingerprints found,
+                              run_both(probe, schedule.threads, schedule.runs - 1, count));
+    return differing(found);
+  });
+  const auto moves = [&](Elsewhere elsewhere) {
+    return [&probe, elsewhere](uint32_t count) -> Result<Differences> {
+      GFXGRAPH_ASSIGN_OR_RETURN(Fingerprints here, probe({1, 1, count}));
+      return moved(probe, elsewhere, count, std::move(here));
+    };
+  };
+  schedule.host_addresses.operation = first_of(by_host, operations, moves(Elsewhere::kHostMemory));
+  if (schedule.explains) return schedule;
+  Differences by_layout =
+      moved(probe, Elsewhere::kBuffers, operations, first).value_or(Differences());
+  std::erase_if(by_layout, [&](size_t place) {
+    return known.contains(place) || !differs(place, report, allocations);
+  });
+  AddressReport& layout = schedule.buffer_addresses;
+  add_places(by_layout, allocations, layout.buffers, layout.copies);
+  layout.operation = first_of(by_layout, operations, moves(Elsewhere::kBuffers));
+  known.merge(by_layout);
+  schedule.complete = explained(known, report, allocations);
   return schedule;
 }
 

@@ -1,6 +1,7 @@
 // Tells a program that computes something else each time from a replay that is wrong: runs the same
-// operations again, one after another, with another number of threads under the software agent.
-// What differs then depends on the order of a kernel's own workgroups.
+// operations again, one after another, with another number of threads under the software agent, and
+// with memory at other addresses. What differs then depends on the order of a kernel's own
+// workgroups, or on an address that a kernel computes with as a number.
 #pragma once
 
 #include <sys/types.h>
@@ -19,6 +20,9 @@
 
 namespace gfxgraph::replayer {
 
+// What a probe places elsewhere than other probes do.
+enum class Elsewhere : uint32_t { kNothing, kHostMemory, kBuffers };
+
 // Fingerprints (fingerprint.h) of some runs of the first `operations` operations, made in a process
 // of its own whose agent has `threads` threads.
 struct ProbeRequest {
@@ -26,6 +30,7 @@ struct ProbeRequest {
   uint32_t runs = 2;
   uint32_t operations = UINT32_MAX;
   bool long_slices = true;  // of waves, if there are several threads
+  Elsewhere elsewhere = Elsewhere::kNothing;
 };
 using Fingerprints = std::vector<std::vector<format::BlobId>>;
 using Probe = std::function<Result<Fingerprints>(const ProbeRequest&)>;
@@ -48,14 +53,32 @@ class ProbeServer {
   int socket_ = -1;
 };
 
+// Buffers and copies whose bytes depend on where memory lies.
+struct AddressReport {
+  std::vector<format::AllocationId> buffers;
+  size_t copies = 0;
+  // The first operation seen to leave other bytes; none where the search was cut short.
+  std::optional<uint32_t> operation;
+  bool empty() const { return buffers.empty() && copies == 0; }
+};
+
 struct ScheduleReport {
-  std::string failure;   // why it is not known; the rest is empty then
-  uint32_t threads = 0;  // compared with 1
-  uint32_t runs = 0;     // that were compared
-  std::vector<format::AllocationId> varying;
+  std::string failure;                        // why it is not known; the rest is empty then
+  uint32_t threads = 0;                       // compared with 1
+  uint32_t runs = 0;                          // that were compared
+  std::vector<format::AllocationId> varying;  // with the order of workgroups
   size_t varying_copies = 0;
-  // Whether every buffer and copy that differs from the recording is among them.
+  // Host memory lies elsewhere in each process, the recorded one too: as varying bytes, these are
+  // the program's own.
+  AddressReport host_addresses;
+  // What only the layout of buffers changes is not: the allocator gives a program the same
+  // addresses each time. Of buffers and copies that differ from the recording for no other reason.
+  AddressReport buffer_addresses;
+  // Whether every buffer and copy that differs from the recording varies or depends on the
+  // addresses of host memory.
   bool explains = false;
+  // Whether each of these is in one of the lists.
+  bool complete = false;
   // The first operation seen to leave other bytes; none where the search was cut short.
   std::optional<uint32_t> operation;
   const char* cause = nullptr;  // with `operation`: cause_of()

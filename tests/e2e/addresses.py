@@ -52,6 +52,19 @@ def unknown(build, scratch):
     run(build.replay(trace, "--verify"), expect=3)
 
 
+def host_number(build, scratch):
+    """A kernel that computes with the address of memory which HIP was not given: named as that, not as a missed call."""
+    trace, message = record(build, scratch, "host_number")
+    require("HIP was not given that memory, so a kernel can only use the address as a number" in message, message)
+    refused = run(build.replay(trace), expect=3).stderr
+    require("kernels were passed what the trace does not describe" in refused and "low_half" in refused, refused)
+    require("missed calls" not in refused and "with the recorded values" in refused, refused)
+    replay_identically(build, trace, "--allow-incomplete")
+    said = run(build.tool("gfxgraph", "check", trace), expect=3)
+    require("the trace is incomplete" in said.stdout + said.stderr, said.stdout + said.stderr)
+    require("calls" not in said.stdout + said.stderr, said.stdout + said.stderr)
+
+
 def lookalike(build, scratch):
     """Two ids that spell an address are named, counted, and left alone if asked."""
     trace, message = record(build, scratch, "lookalike")
@@ -94,5 +107,5 @@ def found_by_value(build, scratch, mode):
     replay_identically(build, trace)
 
 
-main({"replays": replays, "outside": outside, "unknown": unknown, "lookalike": lookalike,
+main({"replays": replays, "outside": outside, "unknown": unknown, "host_number": host_number, "lookalike": lookalike,
       "registered_numbers": registered_numbers, "found_by_value": found_by_value})

@@ -73,8 +73,8 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
   if (!trace->complete() && !arguments.allow_incomplete) {
     return fail(
         Status::kIncomplete,
-        fmt::format("{}: the recording missed calls (gfxgraph info lists them), so memory in the "
-                    "middle of it is not known; --allow-incomplete extracts it anyway",
+        fmt::format("{}: the trace is incomplete (gfxgraph info says why), so memory in the middle "
+                    "of it may be unknown; --allow-incomplete extracts it anyway",
                     arguments.trace));
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const TracePart part, find_part(*trace, arguments));
@@ -137,7 +137,7 @@ int extract_command(int argc, char** argv) {
                  "buffers, and a HIP program that launches the kernel and compares");
   add_json(app, arguments.json);
   app.add_flag("--allow-incomplete", arguments.allow_incomplete,
-               "extract even if the recording missed calls");
+               "extract even if the trace is incomplete");
   app.add_flag("--allow-diverged", arguments.options.allow_diverged,
                "extract even if memory differs from the contents in the trace");
   add_read_limits(app, limits);

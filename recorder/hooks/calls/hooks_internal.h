@@ -37,6 +37,8 @@ inline Recorder& recorder() noexcept {
 // HIP functions call each other through the dynamic linker, and the recorder's own thread calls
 // HIP: only the outermost call of a program's thread is recorded.
 extern thread_local int hook_depth;
+// Of host functions of the program in which the thread is.
+extern thread_local int host_function_depth;
 
 // After the first call that the program made: whatever the runtime set up for it is destroyed after
 // the exit handler that this registers, and the module destructors of clang's host code as well.

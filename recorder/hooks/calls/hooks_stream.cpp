@@ -18,8 +18,13 @@ hipError_t created(const Scope& scope, hipError_t result, hipStream_t* stream, u
 class RunningFunction {
  public:
   explicit RunningFunction(HostCall& call) noexcept
-      : run_(recorder().host_runs().host_function_runs(call)) {}
-  ~RunningFunction() { recorder().host_runs().host_function_ran(run_); }
+      : run_(recorder().host_runs().host_function_runs(call)) {
+    ++host_function_depth;
+  }
+  ~RunningFunction() {
+    --host_function_depth;
+    recorder().host_runs().host_function_ran(run_);
+  }
   RunningFunction(const RunningFunction&) = delete;
   RunningFunction& operator=(const RunningFunction&) = delete;
 

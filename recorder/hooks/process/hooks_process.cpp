@@ -16,6 +16,7 @@
 namespace gfxgraph::recorder {
 
 thread_local int hook_depth = 0;
+thread_local int host_function_depth = 0;
 thread_local Learned learned;
 
 namespace {

@@ -223,6 +223,8 @@ class HipDevice final : public Device {
   }
 
   bool synchronize(uint32_t timeout_ms) override {
+    // Work may be behind the function, which ends after this: _exit() in it, for example.
+    if (host_function_depth != 0) return false;
     std::vector<format::DeviceNumber> devices;
     {
       const std::lock_guard lock(used_mutex_);

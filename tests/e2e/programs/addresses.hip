@@ -65,6 +65,10 @@ __global__ void biased(const float* from, float* to, long bias) {
   to[i] = from[i + bias] + 1.0f;
 }
 
+__global__ void low_half(const void* from, uint32_t* to) {
+  to[threadIdx.x] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from));
+}
+
 __global__ void unused(const float*, float* to) { to[threadIdx.x] = 5.0f; }
 
 __global__ void sum_ids(const int* ids, int count, unsigned* out) {
@@ -269,6 +273,16 @@ bool far_outside() {
   return expect("unused", first_of(to), 5);
 }
 
+// Memory of the program that HIP does not know: a kernel computes with its address as a number.
+bool host_number() {
+  float* to = zeros();
+  void* const from = std::malloc(size_t{1} << 20);
+  low_half<<<1, kCount>>>(from, reinterpret_cast<uint32_t*>(to));
+  uint32_t half = 0;
+  CHECK(hipMemcpy(&half, to, sizeof(half), hipMemcpyDeviceToHost));
+  return half == static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from));
+}
+
 bool sentinels() {
   float* to = zeros();
   for (const uintptr_t word : {uintptr_t{0}, uintptr_t{1}, ~uintptr_t{0}, ~uintptr_t{0} - 15}) {
@@ -389,6 +403,7 @@ int main(int argc, char** argv) {
     const char* name;
     bool (*run)();
   } modes[] = {{"outside", outside},     {"far_outside", far_outside}, {"outside_host", outside_host}, {"sentinels", sentinels},
+               {"host_number", host_number},
                {"lookalike", lookalike}, {"packed", packed},           {"tagged", tagged},
                {"registered_words", registered_words}, {"registered_list", registered_list},
                {"registered_end", registered_end}, {"registered_numbers", registered_numbers},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <string>
 
@@ -91,6 +92,13 @@ TEST_F(SurvivalTest, ThreadsThatGoOnAtExit) {
     ASSERT_TRUE(trace);
     EXPECT_TRUE(trace->complete());
   }
+}
+
+// No work behind the function can end, so it is not waited for.
+TEST_F(SurvivalTest, HostFunctionsThatEndTheProgram) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(survives("exit_in_function"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 TEST_F(SurvivalTest, MemoryThatCannotBeRead) {

@@ -145,6 +145,15 @@ static void exit_beside_threads() {
   while (rounds < 20) usleep(500);
 }
 
+static void exit_in_function() {
+  unsigned* const words = memory();
+  launch(words);
+  std::printf("%u\n", first(words));
+  std::fflush(stdout);
+  CHECK(hipStreamAddCallback(nullptr, [](hipStream_t, hipError_t, void*) { _exit(0); }, nullptr, 0));
+  (void)hipDeviceSynchronize();
+}
+
 // ---- memory that cannot be read ----
 
 static unsigned* registered() {
@@ -341,6 +350,7 @@ int main(int argc, char** argv) {
   if (mode == "leave_handlers") leave_handlers();
   if (mode == "leave_main") leave_main();
   if (mode == "exit_beside_threads") exit_beside_threads();
+  if (mode == "exit_in_function") exit_in_function();
   if (mode == "unmap") unmap();
   if (mode == "protect") protect();
   if (mode == "bad_pointers") bad_pointers();

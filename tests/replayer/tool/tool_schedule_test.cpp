@@ -52,7 +52,8 @@ TEST(Schedule, WhatVariesSeldomIsFoundWithMoreRuns) {
   const Probe seldom = [&](const ProbeRequest& request) -> Result<Fingerprints> {
     Fingerprints runs;
     for (uint32_t i = 0; i < request.runs; ++i) {
-      const bool varies = request.operations > 5 && ++made % 11 == 0;
+      const bool counts = request.operations > 5 && request.elsewhere == Elsewhere::kNothing;
+      const bool varies = counts && ++made % 11 == 0;
       runs.push_back({{1, 1}, {2, varies ? 1u : 0u}, {3, 3}});
     }
     return runs;
@@ -68,6 +69,57 @@ TEST(Schedule, SameBytesExcuseNothing) {
   EXPECT_TRUE(report.varying.empty());
   EXPECT_FALSE(report.explains);
   EXPECT_FALSE(report.operation);
+}
+
+// From operation 5 on, buffer 2 holds an address of host memory, which is another one in each
+// process.
+Result<Fingerprints> host_address(const ProbeRequest& request) {
+  const bool elsewhere = request.elsewhere == Elsewhere::kHostMemory;
+  const uint64_t address = request.threads + (elsewhere ? 1000 : 0);
+  return Fingerprints(request.runs, {{1, 1}, {2, request.operations > 5 ? address : 0}, {3, 3}});
+}
+
+TEST(Schedule, AnAddressOfHostMemoryIsNoOrderOfWorkgroups) {
+  const ScheduleReport report = compare_schedules(host_address, report_of(false, true), 2, 20);
+  EXPECT_TRUE(report.varying.empty());
+  EXPECT_FALSE(report.operation);
+  EXPECT_EQ(report.host_addresses.buffers, std::vector<format::AllocationId>{2});
+  EXPECT_EQ(report.host_addresses.operation, 5u);
+  EXPECT_TRUE(report.buffer_addresses.empty());
+  EXPECT_TRUE(report.explains);
+  EXPECT_TRUE(report.complete);
+  EXPECT_FALSE(compare_schedules(host_address, report_of(true, true), 2, 20).complete);
+}
+
+TEST(Schedule, AnAddressOfABufferIsNotTheProgramsOwnDoing) {
+  const Probe probe = [](const ProbeRequest& request) -> Result<Fingerprints> {
+    const bool elsewhere = request.elsewhere == Elsewhere::kBuffers && request.operations > 5;
+    return Fingerprints(request.runs, {{1, 1}, {2, elsewhere ? 1u : 0u}, {3, 3}});
+  };
+  const ScheduleReport report = compare_schedules(probe, report_of(false, true), 2, 20);
+  EXPECT_TRUE(report.varying.empty());
+  EXPECT_TRUE(report.host_addresses.empty());
+  EXPECT_EQ(report.buffer_addresses.buffers, std::vector<format::AllocationId>{2});
+  EXPECT_EQ(report.buffer_addresses.operation, 5u);
+  EXPECT_FALSE(report.explains);
+  EXPECT_TRUE(report.complete);
+}
+
+TEST(Schedule, WhatVariesInOneProcessIsTheOrderOfWorkgroups) {
+  uint64_t made = 0;
+  const Probe probe = [&](const ProbeRequest& request) -> Result<Fingerprints> {
+    Fingerprints runs;
+    for (uint32_t i = 0; i < request.runs; ++i) {
+      const bool elsewhere = request.elsewhere == Elsewhere::kHostMemory;
+      const uint64_t order = request.threads > 1 ? ++made : 0;
+      runs.push_back({{1, 1}, {2, order + (elsewhere ? 1000 : 0)}, {3, 3}});
+    }
+    return runs;
+  };
+  const ScheduleReport report = compare_schedules(probe, report_of(false, true), 2, 20);
+  EXPECT_EQ(report.varying, std::vector<format::AllocationId>{2});
+  EXPECT_TRUE(report.host_addresses.empty());
+  EXPECT_TRUE(report.explains);
 }
 
 TEST(Schedule, TheCauseIsWhatTheKernelsCodeHas) {

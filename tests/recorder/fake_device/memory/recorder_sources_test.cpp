@@ -201,7 +201,7 @@ TEST_F(RecorderEffectsTest, ASourceThatWorkStillWritesIsNotReadInItsPlace) {
 }
 
 TEST_F(RecorderEffectsTest, APlainSourceIsReadWhenTheRuntimeReadsIt) {
-  for (const int32_t version : {50'221'153, 60'443'483}) {
+  for (const int32_t version : {50'221'153, 60'443'483, 70'226'015}) {
     SCOPED_TRACE(version);
     begin_on(version);
     std::memset(other_, 1, 64);
@@ -216,6 +216,21 @@ TEST_F(RecorderEffectsTest, APlainSourceIsReadWhenTheRuntimeReadsIt) {
     const auto bytes = trace->content(copy.host_source);
     ASSERT_TRUE(bytes);
     EXPECT_EQ(static_cast<int>((*bytes)[0]), version < 60'000'000 ? 2 : 1);
+  }
+}
+
+// The copy before it ends first in any case, the function may not.
+TEST_F(RecorderEffectsTest, APlainSourceThatItsGraphWroteIsNotReadBehindAFunctionByLaterRuntimes) {
+  for (const int32_t version : {50'221'153, 60'443'483, 70'226'015}) {
+    SCOPED_TRACE(version);
+    begin_on(version);
+    copy_node(1, other_, MemorySide::kHost, device_, MemorySide::kDevice, 64);
+    function_node(2, [&] { std::memset(other_, 2, 64); }, {handle(1)});
+    copy_node(3, device_, MemorySide::kDevice, other_, MemorySide::kHost, 64, {handle(2)});
+    launch_graph();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->complete(), version < 60'000'000);
   }
 }
 
