@@ -52,7 +52,7 @@ auto launch_kernel(Recorder& recorder, const LaunchRequest& request, KernelEntry
     recorder.work().prepare(work);
   }
   const auto result = make();
-  if (result == decltype(result){}) recorder.commit(std::move(work));
+  if (result == decltype(result){}) recorder.commit(work);
   return result;
 }
 

@@ -214,8 +214,8 @@ void Recorder::count(const HeldFindings& held) noexcept {
   guarded([&] { check(journal_.findings().count(held)); });
 }
 
-void Recorder::commit(Work&& work) noexcept {
-  work_.commit(std::move(work));
+void Recorder::commit(Work& work) noexcept {
+  work_.commit(work);
   handover_.drain_if_full();
 }
 

@@ -87,9 +87,10 @@ class Recorder final : private Guard::Owner {
   CallGate* gate() noexcept { return flight_.gate(); }
 
   // ---- device work ------------------------------------------------------------------------------
-  // Before the call: prepare(). After it: commit() here, which also hands over what has gathered.
+  // Before the call: prepare(). After it: commit() here, which also hands over what has gathered;
+  // it takes the actions out of the work, and leaves there whether the event told of the wait.
   DeviceWork& work() noexcept { return work_; }
-  void commit(Work&& work) noexcept;
+  void commit(Work& work) noexcept;
 
   // ---- findings, end ----------------------------------------------------------------------------
   // The call succeeded.

@@ -365,7 +365,7 @@ void RaceCheck::dword(Access& access, unsigned lane, RaceCells cells, size_t at,
   if (learns(access.kind) || atomic) {
     synchronise(access, place_in_memory, write);
     if (cells.atomic != nullptr) synchronise(access, place_in_memory, cells.atomic[at]);
-    if (!atomic || is_compare_and_swap(access.inst.op))
+    if (!atomic || access.inst.dst != emulator::operand::kNone)
       remember_read(access, place_in_memory, write);
   }
   const Kind kind = access.kind;

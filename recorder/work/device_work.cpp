@@ -189,7 +189,7 @@ void DeviceWork::checkpoint() {
   events_.append(std::move(checkpoint));
 }
 
-void DeviceWork::commit(Work&& work) noexcept {
+void DeviceWork::commit(Work& work) noexcept {
   if (work.skip && work.findings.empty()) return;
   guarded([&] {
     check(journal_.findings().count(work.findings));

@@ -51,7 +51,7 @@ class DeviceWork : private Part {
   // ---- for hooks: they take the lock ------------------------------------------------------------
   void prepare(Work& work) noexcept;
   void prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept;
-  void commit(Work&& work) noexcept;
+  void commit(Work& work) noexcept;
   // For a value in memory.
   void stream_waits(Handle stream, const RawValueWait& wait, const char* call) noexcept;
 

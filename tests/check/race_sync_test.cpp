@@ -49,6 +49,7 @@ TEST(RaceSync, AStoreFollowsTheStoreThatItsWaveRead) {
                        sync(FindingClass::kR4, "volatile_token", level, 1, 128),
                        sync(FindingClass::kR4, "relaxed_lock", level, 1, 256),
                        sync(FindingClass::kR4, "group_token", level, 4, 32),
+                       sync(FindingClass::kR4, "atomic_token", level, 4, 32),
                        sync(FindingClass::kR4, "token_of_group", level, 4, 64)};
   };
   check_all(tokens(3), with_races());

@@ -60,7 +60,7 @@ class AllocationTest : public RecorderTest {
     recorder_->executables().instantiated(handle(40), handle(30));
     Work work;
     recorder_->work().prepare_graph_launch(handle(40), handle(10), work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     recorder_->buffers().host_registered(host_, sizeof(host_), 0);
     memset_work(buffer_, 8);
     recorder_->streams().synchronized(format::SynchronizeKind::kDevice, nullptr);
@@ -133,7 +133,7 @@ TEST_F(AllocationTest, WhatALaunchMayReadIsLookedAtBeforeIt) {
   void* params[] = {&data, &by};
   work.raw = RawLaunch{kernel, {}, kernarg_of(kernel->kernel, params)};
   recorder_->work().prepare(work);
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWhole) << "a kernel may have kept its address";
   recorder_->buffers().freed(recorder_->buffers().freeing(reinterpret_cast<uint64_t>(host_)), true);
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kAfter);

@@ -410,7 +410,7 @@ hipError_t launch_graph(hipGraphExec_t executable, Handle stream, Call&& call) {
   Work work;
   recorder().work().prepare_graph_launch(executable, stream, work);
   const hipError_t result = call();
-  if (result == hipSuccess) recorder().commit(std::move(work));
+  if (result == hipSuccess) recorder().commit(work);
   return turn.ended(result);
 }
 

@@ -204,7 +204,7 @@ hipError_t device_work(int index, RawAction raw, Handle stream, Call&& call,
   recorder().work().prepare(work);
   const hipError_t result = call();
   if (result != hipSuccess) return result;
-  recorder().commit(std::move(work));
+  recorder().commit(work);
   // The event says it, or nothing does: then a synchronisation is appended.
   if (work.told || work.captured || !work.host_waits) learned.index = -1;
   return result;

@@ -148,7 +148,7 @@ hipError_t launch_list(const List& list, Call&& call) {
   const hipError_t result = call();
   learned.index = -1;
   if (result == hipSuccess) {
-    for (Work& work : works) recorder().commit(std::move(work));
+    for (Work& work : works) recorder().commit(work);
     for (const Listed& one : list.launches) {
       if (!list.waits_after) break;
       recorder().streams().synchronized(gfxgraph::format::SynchronizeKind::kStreamItself,

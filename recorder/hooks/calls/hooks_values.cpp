@@ -89,7 +89,7 @@ GFXGRAPH_NEWER_HOOK(hipStreamBatchMemOp, hipStream_t stream, unsigned int count,
     switch (one.operation) {
       case BatchMemOp::kWrite32:
       case BatchMemOp::kWrite64:
-        recorder().commit(std::move(writes.front()));
+        recorder().commit(writes.front());
         writes.pop_front();
         break;
       case BatchMemOp::kWait32:

@@ -58,7 +58,7 @@ live::Answer hold(uint64_t capture, void* graph, void* stream) {
   recorder().executables().instantiated(graph, graph);
   Work work;
   recorder().work().prepare_graph_launch(graph, stream_key(static_cast<hipStream_t>(stream)), work);
-  recorder().commit(std::move(work));
+  recorder().commit(work);
   recorder().executables().destroyed(graph);
   return {};
 }

@@ -70,7 +70,7 @@ void a_capture_is_open(const char* path) {
 // lock. dlclose has that lock while HIP waits for the handler, for ever: one runs before.
 void run_a_handler() {
   const hipStream_t stream = make_stream();
-  OK(hipLaunchHostFunc(stream, [](void*) {}, nullptr));
+  OK(hipStreamAddCallback(stream, [](hipStream_t, hipError_t, void*) {}, nullptr, 0));
   OK(hipStreamSynchronize(stream));
   OK(hipStreamDestroy(stream));
 }

@@ -175,6 +175,18 @@ KERNEL group_token(int* token) {
 KERNEL group_token_safe(int* token) {
   if (ITEM < 32) pass_on<true, false, true>(token);
 }
+// The same with an atomic that asks.
+template <bool kWaits>
+__device__ void asked_token(int* token) {
+  if (ITEM != 0) return;
+  const int mine = static_cast<int>(blockIdx.x);
+  if (kWaits)
+    while (atomicAdd(token, 0) != mine) {
+    }
+  __hip_atomic_store(token, mine + 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+KERNEL atomic_token(int* token) { asked_token<false>(token); }
+KERNEL atomic_token_safe(int* token) { asked_token<true>(token); }
 // One wave waits, another one of its workgroup stores after a barrier.
 template <bool kBarrier>
 __device__ void token_by_two(int* token) {

@@ -59,7 +59,7 @@ class RecorderEffectsTest : public RecorderHostMemoryTest {
     work.call = "hipMemcpyAsync";
     work.knows = knows;
     recorder_->work().prepare(work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
   // The function runs while the launch is being issued, after copies_().
   void launch_graph(bool first = true) {
@@ -72,7 +72,7 @@ class RecorderEffectsTest : public RecorderHostMemoryTest {
       body_();
       recorder_->host_runs().host_function_ran(run);
     }
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
 
   std::shared_ptr<HostCall> wrapped_;

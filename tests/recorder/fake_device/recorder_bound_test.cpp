@@ -53,7 +53,7 @@ class RecorderBoundTest : public ::testing::Test {
     work.call = "hipMemcpy3D";
     work.knows = Knows::STREAM;
     recording.work().prepare(work);
-    recording.commit(std::move(work));
+    recording.commit(work);
   }
   TemporaryFolder folder_;
   EndlessDevice* device_ = nullptr;

@@ -27,7 +27,7 @@ TEST_F(RecorderCaptureTest, CapturedWorkBecomesAGraph) {
   for (int i = 0; i < 2; ++i) {
     Work work;
     recorder_->work().prepare_graph_launch(handle(40), handle(10), work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
   RawMemset changed;
   changed.address = reinterpret_cast<uint64_t>(data);
@@ -35,7 +35,7 @@ TEST_F(RecorderCaptureTest, CapturedWorkBecomesAGraph) {
   recorder_->executables().changed(handle(40), data, changed, "hipGraphExecMemsetNodeSetParams");
   Work work;
   recorder_->work().prepare_graph_launch(handle(40), handle(10), work);
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_TRUE(trace->complete());
@@ -107,7 +107,7 @@ TEST_F(RecorderCaptureTest, WorkThatTheRuntimeDoesNotCaptureIsDoneAtOnce) {
     work.call = "like hipModuleLaunchKernel";
     work.never_captured = true;
     recorder_->work().prepare(work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     const auto trace = finish();
     ASSERT_TRUE(trace);
     EXPECT_THAT(actions<format::Memset>(*trace), SizeIs(version < 60'000'000 ? 1 : 0));
@@ -131,7 +131,7 @@ TEST_F(RecorderCaptureTest, AListOfCopiesThatTheRuntimeDoesNotCaptureIsDoneAtOnc
     work.call = "hipMemcpyBatchAsync";
     work.never_captured = true;
     recorder_->work().prepare(work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     const auto trace = finish();
     ASSERT_TRUE(trace);
     EXPECT_THAT(actions<format::Copy>(*trace), SizeIs(version < 80'000'000 ? 1 : 0));

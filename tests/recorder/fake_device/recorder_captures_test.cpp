@@ -206,7 +206,7 @@ TEST_F(RecorderCapturesTest, ACallThatReturnsAfterTheEndIsOfNoCapture) {
   work.call = "hipMemset";
   recorder_->work().prepare(work);
   EXPECT_THAT(incomplete(*end(one).trace), IsEmpty());
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   one = capture();
   fill(a_);
   EXPECT_THAT(incomplete(*end(one).trace), IsEmpty());

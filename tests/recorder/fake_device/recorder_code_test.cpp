@@ -72,7 +72,7 @@ TEST_F(RecorderTest, WhatARefusedLaunchLackedIsSaidByTheNextOne) {
     work.call = "hipModuleLaunchKernel";
     work.raw = RawLaunch{kernel, {}, kernarg_of(kernel->kernel, params)};
     recorder_->work().prepare(work);
-    if (accepted) recorder_->commit(std::move(work));
+    if (accepted) recorder_->commit(work);
   }
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -117,7 +117,7 @@ TEST_F(RecorderTest, AModulesKernelAndVariable) {
   work.call = "hipModuleLaunchKernel";
   work.raw = RawLaunch{kernel, {}, kernarg_of(kernel->kernel, params)};
   recorder_->work().prepare(work);
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   recorder_->code().module_unloading(this);
   const auto trace = finish();
   ASSERT_TRUE(trace);

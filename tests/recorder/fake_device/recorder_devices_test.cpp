@@ -65,7 +65,7 @@ class RecorderDevicesTest : public RecorderTest {
     current_device = 0;
     Work work;
     recorder_->work().prepare_graph_launch(handle(40), stream, work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     return finish();
   }
 
@@ -134,7 +134,7 @@ TEST_F(RecorderDevicesTest, ALaunchThatIsCapturedWhileAnotherDeviceIsCurrentIsNa
     work.call = "hipLaunchKernel";
     current_device = current;
     recorder_->work().prepare(work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     current_device = 0;
     EXPECT_EQ(finish()->complete(), current == 1);
   }
@@ -155,7 +155,7 @@ TEST_F(RecorderDevicesTest, AGraphThatCopiesAnotherDevicesVariableIsNamed) {
     current_device = current;
     Work work;
     recorder_->work().prepare_graph_launch(handle(40), handle(11), work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     current_device = 0;
     EXPECT_EQ(finish()->complete(), current == 1);
   }

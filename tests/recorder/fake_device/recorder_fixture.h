@@ -161,7 +161,7 @@ class RecorderTest : public ::testing::Test {
     work.knows = Knows::STREAM;
     recorder_->work().prepare(work);
     std::memcpy(const_cast<void*>(destination), source, bytes);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
 
   void memset_work(void* destination, size_t count, Handle stream = nullptr) {
@@ -175,7 +175,7 @@ class RecorderTest : public ::testing::Test {
     work.call = "hipMemset";
     work.knows = Knows::STREAM;
     recorder_->work().prepare(work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
 
   // As hipModuleLaunchKernel's hook; `during`: while the runtime launches it.
@@ -251,7 +251,7 @@ class RecorderHostMemoryTest : public RecorderTest {
   void launch(void* address, Handle stream = handle(10)) {
     Work work;
     prepare_launch(work, address, stream);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
 
   void wait(Handle stream = handle(10)) {
@@ -270,7 +270,7 @@ class RecorderHostMemoryTest : public RecorderTest {
     work.stream = stream;
     work.call = "hipLaunchHostFunc";
     recorder_->work().prepare(work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     issued_ = wrapped;
     during_call_ = [this, wrapped, body] {
       const HostRuns::HostRun run = recorder_->host_runs().host_function_runs(*wrapped);

@@ -25,7 +25,7 @@ class RecorderGraphTest : public RecorderTest {
   void launch(Handle executable, Handle stream) {
     Work work;
     recorder_->work().prepare_graph_launch(executable, stream, work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
   // Names of the events, in order, of the kinds that order work.
   static std::string order(const Trace& trace) {

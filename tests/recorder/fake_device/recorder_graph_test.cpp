@@ -371,7 +371,7 @@ TEST_F(RecorderGraphTest, FindingsOfACallCountOnlyIfItSucceeds) {
   EXPECT_TRUE(recorder_->report().incomplete.empty()) << "HIP refused it: nothing was committed";
   Work work;
   recorder_->work().prepare_graph_launch(handle(77), nullptr, work);
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   EXPECT_EQ(recorder_->report().incomplete.size(), 1u);
 }
 
@@ -392,7 +392,7 @@ TEST_F(RecorderHostMemoryTest, NodesKeepTheAllocationThatTheirWordsWereMadeFrom)
       work.stream = handle(10);
       work.call = "hipLaunchKernel";
       recorder_->work().prepare(work);
-      recorder_->commit(std::move(work));
+      recorder_->commit(work);
       state_.nodes = {host_};
       recorder_->graphs().capture_ended(handle(10), handle(30));
     } else {
@@ -403,7 +403,7 @@ TEST_F(RecorderHostMemoryTest, NodesKeepTheAllocationThatTheirWordsWereMadeFrom)
     for (int i = 0; i < 2; ++i) {
       Work work;
       recorder_->work().prepare_graph_launch(handle(40), handle(10), work);
-      recorder_->commit(std::move(work));
+      recorder_->commit(work);
       if (i == 0) device_memory(memory - 64, 256);
     }
     const auto trace = finish();

@@ -67,7 +67,7 @@ class RecorderLaunchesTest : public RecorderTest {
       work.raw = std::move(raw);
       recorder_->work().prepare(work);
     }
-    for (Work& work : works) recorder_->commit(std::move(work));
+    for (Work& work : works) recorder_->commit(work);
     recorder_->turns().ended(call, turn, true);
   }
   void fill(size_t elements) {
@@ -273,7 +273,7 @@ TEST_F(RecorderLaunchesTest, CapturedLaunchesCountWhenTheirGraphIsLaunched) {
     const LaunchTurn turn = recorder_->turns().begins(call);
     Work work;
     recorder_->work().prepare_graph_launch(handle(21), nullptr, work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     recorder_->turns().ended(call, turn, true);
   };
   launch_graph();  // launches 0 to 2

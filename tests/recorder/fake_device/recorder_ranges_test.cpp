@@ -324,7 +324,7 @@ TEST_F(RecorderRangesTest, CallsCountWhereTheyBegin) {
   recorder_->work().prepare(work);
   recorder_->marks().range_ends(range);
   recorder_->streams().call_begins();  // of another thread, which leaves the range
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_THAT(actions<format::Memset>(*trace), IsEmpty());

@@ -277,7 +277,7 @@ TEST_F(RecorderSegmentsTest, GraphsAreDescribedInEach) {
     launch_call({.executable = handle(32), .stream = handle(10)}, [&] {
       Work work;
       recorder_->work().prepare_graph_launch(handle(32), handle(10), work);
-      recorder_->commit(std::move(work));
+      recorder_->commit(work);
     });
   }
   const auto traces = all();

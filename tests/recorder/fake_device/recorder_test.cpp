@@ -237,7 +237,7 @@ TEST_F(RecorderTest, ACopyInFlightIsNotWaitedFor) {
   work.call = "hipMemcpyAsync";
   work.knows = Knows::BY_ARGUMENT;
   recorder_->work().prepare(work);
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   std::memset(host + 64, 3, 64);  // the copy
   host[10] = 1;                   // the program, beside it
   recorder_->streams().synchronized(format::SynchronizeKind::kDevice, nullptr);
@@ -272,7 +272,7 @@ TEST_F(RecorderTest, AHostFunctionThatRanOrdersWhatIsIssuedNext) {
   EXPECT_EQ(run.keep, wrapped);
   memset_work(data, 16, handle(11));
   recorder_->host_runs().host_function_ran(run);
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   const auto trace = finish();
   ASSERT_TRUE(trace);
   const auto functions = actions<format::HostFunction>(*trace);

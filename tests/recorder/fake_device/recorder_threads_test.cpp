@@ -334,7 +334,7 @@ TEST_F(RecorderThreadsTest, AFlushWaitsForNoThreadThatWaitsForTheDevice) {
   for (uintptr_t graph = 0; graph < kGraphs; ++graph) {
     Work work;
     recorder_->work().prepare_graph_launch(handle(40 + graph), handle(10), work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the flusher has seen all
 

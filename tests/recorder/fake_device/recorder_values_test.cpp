@@ -24,7 +24,7 @@ class RecorderValuesTest : public RecorderTest {
     work.never_captured = true;
     recorder_->work().prepare(work);
     std::memcpy(const_cast<void*>(address), &value, size_bytes);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
 
   static constexpr uint32_t kAtLeast = 0, kEqual = 1, kAnd = 2, kNor = 3;
@@ -199,7 +199,7 @@ TEST_F(RecorderValuesKernelTest, AKernelThatIsGivenTheMemoryMayWriteIt) {
   write.stream = handle(10);
   write.call = "hipStreamWriteValue32";
   recorder_->work().prepare(write);
-  recorder_->commit(std::move(write));
+  recorder_->commit(write);
   EXPECT_EQ(recorder_->launches().launch_way(*kernel, params, nullptr), LaunchWay::kWhole);
   Work work;
   RawLaunch raw;
@@ -209,7 +209,7 @@ TEST_F(RecorderValuesKernelTest, AKernelThatIsGivenTheMemoryMayWriteIt) {
   work.stream = handle(10);
   work.call = "hipModuleLaunchKernel";
   recorder_->work().prepare(work);
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   recorder_->streams().stream_waits(handle(11),
                                     {reinterpret_cast<uint64_t>(data_), 4, 1, ~uint64_t{0}, 0},
                                     "hipStreamWaitValue32");
@@ -355,7 +355,7 @@ class RecorderValueNodesTest : public RecorderValuesTest {
   void launch(Handle stream) {
     Work work;
     recorder_->work().prepare_graph_launch(handle(40), stream, work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
 };
 

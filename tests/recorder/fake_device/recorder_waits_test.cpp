@@ -37,7 +37,7 @@ TEST_F(RecorderTest, CallsThatReturnAtOnceAreNoWaits) {
       work.knows = knows;
       recorder_->work().prepare(work);
       const bool waited = work.host_waits;
-      recorder_->commit(std::move(work));
+      recorder_->commit(work);
       return waited;
     };
     RawMemset set;
@@ -115,7 +115,7 @@ TEST_F(RecorderTest, CopiesOfArraysThatTakeOtherBytesAreNamed) {
         work.raw = raw;
         work.call = "hipMemcpy3D";
         recorder_->work().prepare(work);
-        recorder_->commit(std::move(work));
+        recorder_->commit(work);
         const auto trace = finish();
         return std::ranges::any_of(trace->findings(), [](const format::Finding& one) {
           return one.kind == format::FindingKind::kIncomplete;
@@ -165,7 +165,7 @@ TEST_F(RecorderTest, CopiesOfArraysAreWaits) {
       work.knows = knows;
       recorder_->work().prepare(work);
       const bool waited = work.host_waits;
-      recorder_->commit(std::move(work));
+      recorder_->commit(work);
       return waited;
     };
     const auto device = reinterpret_cast<uint64_t>(data), host = reinterpret_cast<uint64_t>(plain);
@@ -194,7 +194,7 @@ TEST_F(RecorderTest, CallsWithNothingToDoAreNoWaits) {
     work.host_waits = true;  // as device_work() has it of the row
     recorder_->work().prepare(work);
     const bool waited = work.host_waits;
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     return waited;
   };
   char host[64] = {};
@@ -268,7 +268,7 @@ TEST_F(RecorderTest, AStreamIsWaitedForByItselfOnLaterRuntimes) {
       work.stream = stream;
       work.call = "hipMemsetAsync";
       recorder_->work().prepare(work);
-      recorder_->commit(std::move(work));
+      recorder_->commit(work);
     };
     for (const char* call : {"hipStreamSynchronize", "hipStreamQuery"}) {
       recorder_->streams().synchronized(kStream, handle(10), call);
@@ -435,7 +435,7 @@ TEST_F(RecorderOwnWaitsTest, WhatTheProgramHasWaitedForIsNotAsked) {
       work.stream = per_thread_stream();
       work.call = "hipMemsetAsync";
       recorder_->work().prepare(work);
-      recorder_->commit(std::move(work));
+      recorder_->commit(work);
       if (waited) {  // as the hook does it
         recorder_->streams().call_begins();
         recorder_->streams().host_may_learn();
@@ -467,7 +467,7 @@ TEST_F(RecorderTest, AFreedStreamOfAThreadIsNamed) {
       work.stream = stream;
       work.call = "hipMemsetAsync";
       recorder_->work().prepare(work);
-      recorder_->commit(std::move(work));
+      recorder_->commit(work);
     };
     work_on(per_thread_stream());
     recorder_->buffers().resetting();

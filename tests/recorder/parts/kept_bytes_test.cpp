@@ -170,7 +170,7 @@ class RecorderKeptTest : public RecorderHostMemoryTest {
     work.call = "hipMemcpyAsync";
     work.knows = Knows::NOTHING;
     recorder_->work().prepare(work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
 
   char* memory_ = nullptr;
@@ -221,7 +221,7 @@ TEST_F(RecorderKeptTest, SourcesThatHostFunctionsFillDoNotStandInMemory) {
       work.stream = handle(10);
       work.call = "hipMemcpyAsync";
       recorder_->work().prepare(work);
-      recorder_->commit(std::move(work));
+      recorder_->commit(work);
     }
     during_call_();
     wait();
@@ -254,13 +254,13 @@ TEST_F(RecorderKeptTest, MemoryOfCopyNodesDoesNotStandInMemory) {
     recorder_->executables().instantiated(handle(40), handle(30));
     Work work;
     recorder_->work().prepare_graph_launch(handle(40), handle(10), work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     fill(3);
     wait();
     memory_[5] = 1;
     Work again;
     recorder_->work().prepare_graph_launch(handle(40), handle(10), again);
-    recorder_->commit(std::move(again));
+    recorder_->commit(again);
     wait();
     state_.readable = false;
   });

@@ -70,7 +70,7 @@ TEST_F(RecorderEffectsTest, AFunctionThatRanIsNotLookedIntoWhileABlockIs) {
   work.stream = handle(11);
   work.call = "hipMemsetAsync";
   recorder_->work().prepare(work);
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   host_function([] {}, handle(11));
   during_call_();
   host_[100] = 1;

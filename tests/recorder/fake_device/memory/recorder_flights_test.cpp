@@ -24,7 +24,7 @@ class RecorderFlightsTest : public RecorderHostMemoryTest {
     work.stream = stream;
     work.call = "hipMemset2DAsync";
     recorder_->work().prepare(work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   }
   void memset_work_async(void* to, size_t bytes) { set_box(to, 0, bytes, 1, handle(10)); }
   // What host writes say the byte of host_ holds; nothing: none writes it.
@@ -87,7 +87,7 @@ TEST_F(RecorderFlightsTest, FreedMemoryIsNotLookedAt) {
   prepare_launch(work, other_);
   Freeing freeing = recorder_->buffers().freeing(reinterpret_cast<uint64_t>(host_));
   host_[100] = 1;
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   host_[200] = 2;
   launch(other_);
   wait();
@@ -109,7 +109,7 @@ TEST_F(RecorderFlightsTest, WhatOthersWriteDuringALaunchIsNotItsKernels) {
   prepare_launch(work, other_);
   host_[100] = 1;
   other_[100] = 1;
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   wait();
   std::thread([&] { launch(host_, handle(11)); }).join();
   const auto trace = finish();
@@ -160,7 +160,7 @@ TEST_F(RecorderFlightsTest, ALightLaunchOnTheNullStreamFollowsBlockingStreams) {
     work.call = "hipMemcpyAsync";
     work.knows = Knows::BY_ARGUMENT;
     recorder_->work().prepare(work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
   };
   copy_on_stream(host_, device);
   KernelEntry* const kernel =
@@ -270,7 +270,7 @@ TEST_F(RecorderFlightsTest, WhatAKernelWritesThatHasEndedAtOnceIsNotTheProgramsB
   prepare_launch(work, host_);
   host_[100] = 1;
   state_.stream = StreamState::kIdle;
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(0));
@@ -327,7 +327,7 @@ TEST_F(RecorderFlightsTest,
   prepare_launch(work, host_);
   during_call_();
   host_[100] = 1;
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   wait();
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -352,7 +352,7 @@ TEST_F(RecorderFlightsTest,
   work.call = "hipMemsetAsync";
   recorder_->work().prepare(work);
   during_call_();
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   wait();
   const auto trace = finish();
   ASSERT_TRUE(trace);

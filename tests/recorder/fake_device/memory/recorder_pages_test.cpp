@@ -238,7 +238,7 @@ class RandomPagesTest : public RecorderPagesTest {
           const bool given = below(3) != 0;
           prepare_launch(work, given ? memory_ : host_, stream);
           if (given && below(4) == 0) poke();
-          recorder_->commit(std::move(work));
+          recorder_->commit(work);
           break;
         }
         case 3:

@@ -54,7 +54,7 @@ TEST_F(RecorderPlainMemoryTest, HoldsInTheEndWhatTheProgramWroteOverACopy) {
   recorder_->executables().instantiated(handle(41), handle(31));
   Work work;
   recorder_->work().prepare_graph_launch(handle(41), handle(10), work);
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   other_[0] = 3;  // the copy
   host_function([] {});
   during_call_();
@@ -128,7 +128,7 @@ TEST_F(RecorderPlainMemoryTest, WhatACopyLeavesInMemoryOfCopyNodesBesideOthersIs
   work.knows = Knows::STREAM;
   recorder_->work().prepare(work);
   std::memset(shared - 96, 7, 256);
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   launch_graph(false);
   const auto trace = finish();
   ASSERT_TRUE(trace);

@@ -181,7 +181,7 @@ TEST_F(RecorderReadsTest, AWordThatACopyWroteInPartIsReadAsAWhole) {
   work.stream = handle(10);
   work.call = "hipMemsetAsync";
   recorder_->work().prepare(work);
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   launch(host_);
   // Not to its begin: wherever that lies, the first two bytes change.
   const uint64_t pointer = reinterpret_cast<uint64_t>(other_ + 8) | uint64_t{1} << 47;
@@ -236,7 +236,7 @@ TEST_F(RecorderReadsTest, WhatTheProgramUndoesOfAKernelThatEndedAtOnceIsWritten)
   state_.arrive();
   host_[4104] = 5;  // the second kernel
   state_.stream = StreamState::kIdle;
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   state_.stream = StreamState::kBusy;
   host_[4104] = 0;
   launch(host_, handle(11));
@@ -429,7 +429,7 @@ class RecorderOvertakenReadsTest : public RecorderReadsTest {
     work.call = "hipMemsetAsync";
     const size_t reads = state_.under_way.size();
     recorder_->work().prepare(work);
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     // The device is quick: it comes to the memset, and what it has been given before that.
     while (state_.under_way.size() > reads) {
       state_.under_way.back()();

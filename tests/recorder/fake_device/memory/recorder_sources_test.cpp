@@ -268,7 +268,7 @@ TEST_F(RecorderEffectsTest, APlainSourceIsReadBeforeFunctionsThatAreStillToCome)
     work.knows = one.waits ? Knows::STREAM : Knows::BY_ARGUMENT;
     recorder_->work().prepare(work);
     if (one.waits) during_call_();
-    recorder_->commit(std::move(work));
+    recorder_->commit(work);
     if (!one.waits) during_call_();
     wait();
     const auto trace = finish();
@@ -296,7 +296,7 @@ TEST_F(RecorderEffectsTest, ASourceThatAFunctionFillsDuringTheCallIsIncomplete) 
   work.knows = Knows::BY_ARGUMENT;
   recorder_->work().prepare(work);
   during_call_();
-  recorder_->commit(std::move(work));
+  recorder_->commit(work);
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_FALSE(trace->complete());
