@@ -256,7 +256,9 @@ Result<std::shared_ptr<const HipLibrary>> load_hip(const Arguments& arguments, b
 void move_host_memory() {
   constexpr size_t kDistance = size_t{1} << 30;
   constexpr int kPage = 4096;  // registered memory is made of whole ones
-  (void)::mmap(nullptr, kDistance, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const void* const distance =
+      ::mmap(nullptr, kDistance, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (distance == MAP_FAILED) return;  // an address space with a limit
   ::mallopt(M_MMAP_THRESHOLD, kPage);
   // First the heap, which lies below all mappings, gives what it has free.
   const void* const heap_end = ::sbrk(0);
