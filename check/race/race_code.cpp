@@ -406,7 +406,9 @@ class CodeAddresses {
 };
 
 void add_call(CodeCalls& calls, const Inst& call, uint64_t function) {
-  constexpr size_t kMostReturns = 8;  // that are followed
+  constexpr size_t kMostReturns = 8;    // that are followed
+  constexpr size_t kMostCalls = 65536;  // a code object may be full of them
+  if (calls.function.size() == kMostCalls) return;
   calls.function.emplace(call.pc, function);
   std::vector<uint64_t>& returns = calls.returns[function];
   if (returns.size() < kMostReturns) returns.push_back(call.next_pc());
