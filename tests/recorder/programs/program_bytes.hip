@@ -306,7 +306,9 @@ static void host_node_source() {
   }
 }
 
-// A host node changes what a copy node before it brought, and a copy node behind it reads that.
+// A host node changes what a copy node before it brought, and a copy node behind it reads that. It
+// writes other words each time: the same ones as before are no change that a recorder can see if
+// the copy lands while the node runs.
 static void change_by_host_node(int* host) {
   hipStream_t stream = new_stream();
   int* from = device_buffer(1);
@@ -316,7 +318,9 @@ static void change_by_host_node(int* host) {
   const hipGraphNode_t out = nodes.copy(host, from, hipMemcpyDeviceToHost, {first});
   const hipGraphNode_t change = nodes.host(
       [](void* brought) {
-        for (int i = 0; i < kCount / 2; ++i) static_cast<int*>(brought)[i] = 100;
+        static int written = 100;
+        ++written;
+        for (int i = 0; i < kCount / 2; ++i) static_cast<int*>(brought)[i] = written;
       },
       host, {out});
   nodes.copy(to, host, hipMemcpyHostToDevice, {change});
@@ -333,7 +337,7 @@ static void change_by_host_node(int* host) {
 static void host_node_after_copy() {
   int* plain = new int[kCount]();
   change_by_host_node(plain);
-  expect(plain[0] == 100 && plain[kCount - 1] == 7, "the host node's words");
+  expect(plain[0] == 103 && plain[kCount - 1] == 7, "the host node's words");
 }
 
 // HIP 5.2.3 calls the host node before the copy, from the second launch on.
