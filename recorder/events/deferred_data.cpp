@@ -48,6 +48,7 @@ void DeferredData::add(DeferredSource source) {
 void DeferredData::forget_trace() {
   sources_.clear();
   effects_.clear();
+  sources_in_flight_.forget_trace();
 }
 
 // Requires the lock.

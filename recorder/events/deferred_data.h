@@ -19,6 +19,7 @@
 #include "recorder/core.h"
 #include "recorder/events/flights.h"
 #include "recorder/events/host_effects.h"
+#include "recorder/events/sources_in_flight.h"
 #include "recorder/events/work.h"
 #include "recorder/lock_order.h"
 #include "recorder/objects/allocations.h"
@@ -67,9 +68,14 @@ struct DeferredEffect {
 
 class DeferredData : private Part {
  public:
-  DeferredData(const Core& core, ByteStore& store, Allocations& allocations, const Flights& flights,
+  DeferredData(const Core& core, ByteStore& store, Allocations& allocations, Flights& flights,
                HostRunsMutex& mutex) noexcept
-      : Part(core), store_(store), allocations_(allocations), flights_(flights), mutex_(mutex) {}
+      : Part(core),
+        store_(store),
+        allocations_(allocations),
+        flights_(flights),
+        mutex_(mutex),
+        sources_in_flight_(core, allocations, flights) {}
 
   // ---- for HostRuns, which holds its lock -------------------------------------------------------
   void will_run(uint64_t run);
@@ -122,6 +128,7 @@ class DeferredData : private Part {
     size_t cut_off = 0;  // functions that have not ended
   };
   Known take_known(EventQueue& queue, bool all);
+  SourcesInFlight& sources_in_flight() noexcept { return sources_in_flight_; }
 
  private:
   // They require the lock of HostRuns.
@@ -134,6 +141,7 @@ class DeferredData : private Part {
   HostRunsMutex& mutex_;  // of HostRuns
   std::vector<DeferredSource> sources_;
   std::vector<DeferredEffect> effects_;
+  SourcesInFlight sources_in_flight_;
 };
 
 }  // namespace gfxgraph::recorder

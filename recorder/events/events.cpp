@@ -50,7 +50,7 @@ format::Event& Events::push(format::Action action) {
   const std::vector<Flight> known = flights_.follow(event->action, issued);
   format::Event& pushed = *event;
   journal_.enqueue(ticket, std::move(event));
-  if (tells) landing_.host_learns();
+  if (tells) landing_.host_learns(!own);
   landing_.land(known);
   return pushed;
 }

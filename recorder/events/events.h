@@ -25,7 +25,8 @@ class Landing {
  public:
   virtual void land(const std::vector<Flight>& landing) = 0;
   // An event told the host that work, perhaps none that writes host-visible memory, is done.
-  virtual void host_learns() = 0;
+  // `late`: at a time that the recorder cannot observe exactly.
+  virtual void host_learns(bool late) = 0;
 
  protected:
   ~Landing() = default;

@@ -26,8 +26,7 @@ namespace gfxgraph::recorder {
 
 class HostRuns : private Part {
  public:
-  HostRuns(const Core& core, ByteStore& store, Allocations& allocations,
-           const Flights& flights) noexcept
+  HostRuns(const Core& core, ByteStore& store, Allocations& allocations, Flights& flights) noexcept
       : Part(core),
         deferred_(core, store, allocations, flights, mutex_),
         effects_(store, allocations, mutex_) {}

@@ -63,6 +63,8 @@ struct Work {
   bool calls_host = false;  // a graph with host functions
   // The source of its copy is pinned memory that these runs of host functions may fill.
   std::vector<uint64_t> source_runs;
+  // Its copy carries its bytes, out of this pinned memory, beside functions that may write there.
+  format::AllocationId source_in_flight = 0;
   // The source of its copy, before the call: the runtime reads it before work under way writes it.
   std::optional<format::Content> source_before;
   std::vector<RawGraphMemory> graph_memory;  // that a graph allocates and frees, in its order

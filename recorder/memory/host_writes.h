@@ -111,7 +111,7 @@ class HostWrites final : public Landing, private Part {
   // which they may be; they are right in either case.
   void land(const std::vector<Flight>& landing) override;
   // See LateReads::may_overtake().
-  void host_learns() override;
+  void host_learns(bool late) override;
   void may_overtake_reads(const Work& work);
 
   // For tests, before any memory is watched.

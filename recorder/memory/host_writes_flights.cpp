@@ -364,7 +364,8 @@ bool HostWrites::lands_as_a_whole(Allocation& allocation, const std::vector<Flig
          std::ranges::all_of(flights_.over(allocation.id, 0, allocation.size_bytes), is_whole);
 }
 
-void HostWrites::host_learns() {
+void HostWrites::host_learns(bool late) {
+  runs_.deferred().sources_in_flight().host_learned(late);
   if (late_reads_.any()) late_reads_.may_overtake({}, true, std::nullopt);
 }
 

@@ -244,6 +244,7 @@ void Deferrals::write_effect(DeferredEffect& effect) {
 void Deferrals::resolve(bool all) {
   traced_.filling(Filling::kContent);
   journal_.queue().unblock();
+  if (all) deferred_.sources_in_flight().end();
   late_reads_.resolve(all);
   late_reads_.hold_back(journal_.queue());
   DeferredData::Known known = deferred_.take_known(journal_.queue(), all);

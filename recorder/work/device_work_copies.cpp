@@ -107,7 +107,8 @@ bool DeviceWork::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64
 // plain memory. Without them the bytes are a separate host write before the copy, and a replay has
 // to wait until it may make that write. Excluded is memory that others than the program write, and
 // copies that the program may delay (by a kernel that reads host memory, or a stream that waits for
-// a value) to write the source between the call and the copy.
+// a value) to write the source between the call and the copy, and what host functions fill that the
+// copy follows. Of functions beside it, SourcesInFlight sees whether they wrote the source.
 //
 // Equal steps of a program must get equal events. So neither the current state of such a kernel nor
 // a change of a small copy's bytes matters. A large copy, for example of weights, contains its
@@ -124,7 +125,8 @@ bool DeviceWork::carries_bytes(const Allocation& source, uint64_t offset, uint64
   }
   if (source.reachable || source.was_reachable || source.watched || source.holds_values ||
       allocations_.any_value() || allocations_.any_reachable() ||
-      source.device_wrote.overlap(offset, offset + size_bytes) || !runs_.runs_to_come().empty()) {
+      source.device_wrote.overlap(offset, offset + size_bytes) ||
+      !runs_.deferred().runs_before(events_.stream_id(work.stream)).empty()) {
     return false;
   }
   if (!source.begun || size_bytes <= kSmallBytes) return true;
@@ -202,6 +204,7 @@ std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::St
     std::get<RawCopy>(work.raw).source.address = pinned->host_address + source_offset;
     copy.source = {};
     copy.source_is_pinned = pinned->brought = true;
+    if (!runs_.runs_to_come().empty()) work.source_in_flight = pinned->id;
   }
   if (copy.destination.allocation == 0 && copy.source.allocation == 0) return std::nullopt;
   const bool at_once = take_source_at_once(raw, copy, work);

@@ -1,4 +1,5 @@
 // Hooks of copies.
+#include "base/hip_driver_box.h"
 #include "recorder/hooks/calls/hooks_internal.h"
 #include "recorder/hooks/calls/newer_hip.h"
 #include "recorder/program_memory.h"
@@ -62,27 +63,8 @@ bool raw_copy_driver_2d(const hip_Memcpy2D& params, RawCopy& raw) {
   return known;
 }
 
-// HIP_MEMCPY3D, whatever the header has: HIP 6 made its numbers wider.
-template <typename Number>
-struct DriverBox {
-  Number srcXInBytes, srcY, srcZ, srcLOD;
-  hipMemoryType srcMemoryType;
-  const void* srcHost;
-  hipDeviceptr_t srcDevice;
-  hipArray_t srcArray;
-  Number srcPitch, srcHeight;
-  Number dstXInBytes, dstY, dstZ, dstLOD;
-  hipMemoryType dstMemoryType;
-  void* dstHost;
-  hipDeviceptr_t dstDevice;
-  hipArray_t dstArray;
-  Number dstPitch, dstHeight;
-  Number WidthInBytes, Height, Depth;
-};
-using NarrowBox = DriverBox<unsigned int>;
-using WideBox = DriverBox<size_t>;
-static_assert(sizeof(NarrowBox) == 128 && sizeof(WideBox) == 184);
-static_assert(sizeof(HIP_MEMCPY3D) == sizeof(NarrowBox) || sizeof(HIP_MEMCPY3D) == sizeof(WideBox));
+static_assert(sizeof(HIP_MEMCPY3D) == sizeof(HipNarrowBox) ||
+              sizeof(HIP_MEMCPY3D) == sizeof(HipWideBox));
 
 template <typename Params>
 bool raw_copy_box(const Params& params, RawCopy& raw) {
@@ -141,8 +123,8 @@ bool built<raw_copy_driver_3d>(const HIP_MEMCPY3D* params, RawCopy& raw) {
     const auto given = read_given(box);
     return given && raw_copy_box(*given, raw);
   };
-  return runtime_major() >= 6 ? built_from(reinterpret_cast<const WideBox*>(params))
-                              : built_from(reinterpret_cast<const NarrowBox*>(params));
+  return runtime_major() >= 6 ? built_from(reinterpret_cast<const HipWideBox*>(params))
+                              : built_from(reinterpret_cast<const HipNarrowBox*>(params));
 }
 
 template <typename Call>
@@ -229,8 +211,8 @@ RawCopy raw_copy_1d(const void* destination, const void* source, size_t bytes,
 
 bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) noexcept {
   raw.form = CopyForm::kDriverBox;
-  return runtime_major() >= 6 ? raw_copy_box(reinterpret_cast<const WideBox&>(params), raw)
-                              : raw_copy_box(reinterpret_cast<const NarrowBox&>(params), raw);
+  return runtime_major() >= 6 ? raw_copy_box(reinterpret_cast<const HipWideBox&>(params), raw)
+                              : raw_copy_box(reinterpret_cast<const HipNarrowBox&>(params), raw);
 }
 
 bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {

@@ -3,6 +3,7 @@
 // else orders the work.
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
@@ -148,6 +149,46 @@ static void callbacks() {
   Word result = 0;
   CHECK(hipMemcpy(&result, words + 1, sizeof(result), hipMemcpyDeviceToHost));
   expect(result == slow_answer() + 1, "a callback that tells another thread");
+}
+
+// A thread stages data in pieces of one pinned buffer while host functions of another stream are due
+// or run. It uses a piece again as soon as the copy out of it is done.
+static void staging() {
+  constexpr size_t kPiece = 4096;
+  char* pool = nullptr;
+  char* data = nullptr;
+  CHECK(hipHostMalloc(&pool, 16 * kPiece, 0));
+  CHECK(hipMalloc(&data, 16 * kPiece));
+  CHECK(hipMemset(data, 0, 16 * kPiece));
+  CHECK(hipDeviceSynchronize());
+  for (int round = 0; round < 4; ++round) {
+    flag = 0;
+    const auto held = [](hipStream_t, hipError_t, void*) { wait_for_flag(); };
+    const auto nothing = [](hipStream_t, hipError_t, void*) {};
+    CHECK(hipStreamAddCallback(first, held, nullptr, 0));
+    CHECK(hipStreamAddCallback(first, nothing, nullptr, 0));
+    for (int piece = 0; piece < 16; ++piece) {
+      if (piece == 8) flag = 1;
+      char* const staged = pool + kPiece * (piece % 3) + (piece % 2) * 1024;
+      std::memset(staged, 16 * round + piece, 1024);
+      CHECK(hipMemcpyAsync(data + kPiece * piece, staged, 1024, hipMemcpyHostToDevice, second));
+      if (piece % 4 == 3) {
+        hipEvent_t done;
+        CHECK(hipEventCreateWithFlags(&done, hipEventDisableTiming));
+        CHECK(hipEventRecord(done, second));
+        CHECK(hipEventSynchronize(done));
+        CHECK(hipEventDestroy(done));
+      } else {
+        CHECK(hipStreamSynchronize(second));
+      }
+    }
+    CHECK(hipDeviceSynchronize());
+    std::vector<char> now(16 * kPiece);
+    CHECK(hipMemcpy(now.data(), data, now.size(), hipMemcpyDeviceToHost));
+    for (int piece = 0; piece < 16; ++piece) {
+      expect(now[kPiece * piece + 1023] == static_cast<char>(16 * round + piece), "a staged piece");
+    }
+  }
 }
 
 // A host node in the middle of a graph tells that the nodes before it are done.
@@ -339,6 +380,7 @@ int main(int argc, char** argv) {
   const std::pair<const char*, void (*)()> modes[] = {
       {"frees", frees},         {"copies", copies},         {"queries", queries},
       {"callbacks", callbacks}, {"host_nodes", host_nodes}, {"polled", polled},
+      {"staging", staging},
       {"held", held},           {"held_frees", held_frees},
       {"held_unregister", held_unregister},
       {"held_unload", held_unload},

@@ -184,6 +184,41 @@ TEST_F(RecorderEffectsTest, ACopyFromWhatAFunctionWritesBesideItIsIncomplete) {
   }
 }
 
+// A piece of pinned memory that the program fills again and again while a function of another
+// stream is due, which may run at any time, and write the piece.
+TEST_F(RecorderEffectsTest, ACopyBesideAFunctionCarriesWhatTheProgramFilled) {
+  enum class Runs { kWhileItIsCopied, kBetween, kAtTheEnd };
+  for (const Runs runs : {Runs::kWhileItIsCopied, Runs::kBetween, Runs::kAtTheEnd}) {
+    for (const bool writes : {false, true}) {
+      SCOPED_TRACE(2 * static_cast<int>(runs) + writes);
+      std::filesystem::remove(path());
+      SetUp();
+      std::memset(host_, 0, sizeof(host_));
+      recorder_->buffers().host_registered(host_, sizeof(host_), 0);
+      host_function([&] { host_[writes ? 100 : 200] = 9; }, handle(11));
+      for (const int filled : {1, 2}) {
+        std::memset(host_ + 96, filled, 64);
+        async_copy(device_, host_ + 96, 64, Knows::NOTHING);
+        if (filled == 1 && runs == Runs::kWhileItIsCopied) during_call_();
+        wait();
+        if (filled == 1 && runs == Runs::kBetween) during_call_();
+      }
+      if (runs == Runs::kAtTheEnd) during_call_();
+      const auto trace = finish();
+      ASSERT_TRUE(trace);
+      EXPECT_EQ(trace->complete(), !writes || runs != Runs::kWhileItIsCopied);
+      const auto copies = actions<format::Copy>(*trace);
+      ASSERT_THAT(copies, SizeIs(2));
+      for (const format::Copy& copy : copies) {
+        EXPECT_EQ(copy.source.allocation, 0u);
+        const auto bytes = trace->content(copy.host_source);
+        ASSERT_TRUE(bytes);
+        EXPECT_EQ(static_cast<int>(bytes->front()), &copy == copies.data() ? 1 : 2);
+      }
+    }
+  }
+}
+
 // Bytes that are read when the function has run are the copy's only if nothing else may write them.
 TEST_F(RecorderEffectsTest, ASourceThatWorkStillWritesIsNotReadInItsPlace) {
   recorder_->buffers().host_registered(host_, sizeof(host_), 0);
