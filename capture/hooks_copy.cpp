@@ -1,4 +1,5 @@
 // Copies and memsets on streams.
+#include "base/hip_driver_box.h"
 #include "capture/hooks_internal.h"
 #include "capture/runtime.h"
 
@@ -51,30 +52,75 @@ hipError_t copy_box(int index, Stream stream, const hipMemcpy3DParms* params, Pa
       std::forward<Pass>(pass));
 }
 
-// hip_Memcpy2D as a box; false: of arrays that it names in the driver interface's way.
-bool box_of(const hip_Memcpy2D& from, hipMemcpy3DParms& to) {
-  const auto end = [&](hipMemoryType type, const void* host, hipDeviceptr_t device, hipArray* array,
-                       size_t pitch, size_t x, size_t y, hipPitchedPtr& pointer, hipArray_t& in,
-                       hipPos& at) {
-    at = {x, y, 0};
-    if (type == hipMemoryTypeArray) {
-      in = array;
-      return array != nullptr;
-    }
-    void* const base = type == hipMemoryTypeHost ? const_cast<void*>(host) : device;
-    pointer = {base, pitch == 0 ? from.WidthInBytes : pitch, from.WidthInBytes, from.Height};
-    return base != nullptr;
-  };
-  const bool known =
-      end(from.srcMemoryType, from.srcHost, from.srcDevice, from.srcArray, from.srcPitch,
-          from.srcXInBytes, from.srcY, to.srcPtr, to.srcArray, to.srcPos) &&
-      end(from.dstMemoryType, from.dstHost, from.dstDevice, from.dstArray, from.dstPitch,
-          from.dstXInBytes, from.dstY, to.dstPtr, to.dstArray, to.dstPos);
-  // Of arrays hipMemcpy3DParms counts texels.
-  if (!known || to.srcArray != nullptr || to.dstArray != nullptr) return false;
-  to.extent = {from.WidthInBytes, from.Height, 1};
-  to.kind = hipMemcpyDefault;
+// One end of a copy in the driver interface's way.
+struct DriverEnd {
+  int32_t type;  // hipMemoryType
+  const void* host;
+  const void* device;
+  size_t pitch, height;
+  hipPos at;
+};
+
+// False: an array, of which hipMemcpy3DParms counts texels, or a type that the runtime lacks. HIP 6
+// changed the values of hipMemoryType.
+bool box_end(const DriverEnd& given, const hipExtent& extent, hipPitchedPtr& pointer, hipPos& at) {
+  const bool since_6 = runtime_version() >= 60'000'000;
+  const bool host = given.type == (since_6 ? 1 : 0);
+  // device, managed, unified
+  const bool device = since_6 ? given.type == 2 || given.type == 3 || given.type == 11
+                              : given.type == 1 || given.type == 3 || given.type == 4;
+  if (!host && !device) return false;
+  pointer = {const_cast<void*>(host ? given.host : given.device),
+             given.pitch == 0 ? extent.width : given.pitch, extent.width,
+             given.height == 0 ? extent.height : given.height};
+  at = given.at;
   return true;
+}
+
+hipError_t copy(Builder& builder, const DriverEnd& source, const DriverEnd& destination,
+                const hipExtent& extent) {
+  hipMemcpy3DParms box = {};
+  box.extent = extent;
+  box.kind = hipMemcpyDefault;
+  if (!box_end(source, extent, box.srcPtr, box.srcPos) ||
+      !box_end(destination, extent, box.dstPtr, box.dstPos))
+    return builder.refuse("it names an array, or a type of memory that is not known");
+  return builder.copy(box);
+}
+
+hipError_t copy(Builder& builder, const hip_Memcpy2D& rows) {
+  return copy(builder,
+              {static_cast<int32_t>(rows.srcMemoryType),
+               rows.srcHost,
+               rows.srcDevice,
+               rows.srcPitch,
+               0,
+               {rows.srcXInBytes, rows.srcY, 0}},
+              {static_cast<int32_t>(rows.dstMemoryType),
+               rows.dstHost,
+               rows.dstDevice,
+               rows.dstPitch,
+               0,
+               {rows.dstXInBytes, rows.dstY, 0}},
+              {rows.WidthInBytes, rows.Height, 1});
+}
+
+template <typename Number>
+hipError_t copy(Builder& builder, const HipDriverBox<Number>& box) {
+  return copy(builder,
+              {box.srcMemoryType,
+               box.srcHost,
+               box.srcDevice,
+               box.srcPitch,
+               box.srcHeight,
+               {box.srcXInBytes, box.srcY, box.srcZ}},
+              {box.dstMemoryType,
+               box.dstHost,
+               box.dstDevice,
+               box.dstPitch,
+               box.dstHeight,
+               {box.dstXInBytes, box.dstY, box.dstZ}},
+              {box.WidthInBytes, box.Height, box.Depth});
 }
 
 template <typename Pass>
@@ -179,12 +225,21 @@ GFXGRAPH_CAPTURE_HOOK hipError_t hipMemcpyParam2DAsync(const hip_Memcpy2D* param
   return work(
       kCall_hipMemcpyParam2DAsync, key_of(stream),
       [&](Builder& builder) {
-        hipMemcpy3DParms box = {};
-        if (params == nullptr) return hipErrorInvalidValue;
-        if (!box_of(*params, box)) return builder.refuse("it names an array");
-        return builder.copy(box);
+        return params == nullptr ? hipErrorInvalidValue : copy(builder, *params);
       },
       [&] { return real(kCall_hipMemcpyParam2DAsync, params, stream); });
+}
+GFXGRAPH_CAPTURE_HOOK hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D* params,
+                                                     hipStream_t stream) {
+  return work(
+      kCall_hipDrvMemcpy3DAsync, key_of(stream),
+      [&](Builder& builder) {
+        if (params == nullptr) return hipErrorInvalidValue;
+        return runtime_version() >= 60'000'000
+                   ? copy(builder, *reinterpret_cast<const gfxgraph::HipWideBox*>(params))
+                   : copy(builder, *reinterpret_cast<const gfxgraph::HipNarrowBox*>(params));
+      },
+      [&] { return real(kCall_hipDrvMemcpy3DAsync, params, stream); });
 }
 GFXGRAPH_CAPTURE_HOOK hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* params,
                                                   hipStream_t stream) {

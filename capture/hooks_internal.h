@@ -77,8 +77,11 @@ class Builder {
         after_(work.after().begin(), work.after().end()) {}
 
   hipGraph_t graph() const noexcept { return graph_; }
+  // Not null: HIP 5.2.3 refuses a copy from a symbol without a list, though it is to follow
+  // nothing.
   const hipGraphNode_t* after() const noexcept {
-    return reinterpret_cast<const hipGraphNode_t*>(after_.data());
+    static constexpr hipGraphNode_t kNothing = nullptr;
+    return after_.empty() ? &kNothing : reinterpret_cast<const hipGraphNode_t*>(after_.data());
   }
   size_t after_count() const noexcept { return after_.size(); }
   // `add`(node, graph, after, count) calls the runtime.
