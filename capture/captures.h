@@ -62,6 +62,7 @@ struct Capture {
   uint64_t id = 0;
   Graph graph = nullptr;
   bool graph_is_ours = true;  // of BeginCapture; false: the program gave it (BeginCaptureToGraph)
+  Node root = nullptr;        // the first node that the graph got from here
   Mode mode = Mode::kGlobal;
   uint64_t thread = 0;  // that began it
   Stream origin = nullptr;
@@ -113,6 +114,12 @@ class Captures {
     bool captured() const noexcept { return capture_ != nullptr; }
     Graph graph() const noexcept { return capture_->graph; }
     std::span<const Node> after() const noexcept { return member_->after; }
+    // Whether the program has not given the graph, and the first node that it got from here.
+    bool graph_is_ours() const noexcept { return capture_->graph_is_ours; }
+    Node root() const noexcept { return capture_->root; }
+    void begins_with(Node root) noexcept { capture_->root = root; }
+    // Several streams belong to the capture.
+    bool forked() const noexcept { return capture_->streams.size() > 1; }
     // The stream's next work follows these, which are the nodes of this work.
     void made(Nodes nodes) { member_->after = std::move(nodes); }
     // No node can be made of it: the capture is not valid any more.

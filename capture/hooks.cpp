@@ -170,6 +170,7 @@ hipError_t Builder::set(void* destination, unsigned value, unsigned element_byte
   hipError_t result = hipSuccess;
   for (size_t row = 0; row < rows && result == hipSuccess; ++row) {
     node.dst = static_cast<char*>(destination) + row * pitch;
+    chain();
     result = add([&](auto... to) { return runtime::add_set(to..., &node); });
   }
   return result;

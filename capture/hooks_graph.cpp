@@ -17,6 +17,18 @@ using namespace gfxgraph::capture;
 namespace gfxgraph::capture {
 namespace {
 
+hipError_t add_child(Builder& builder, hipGraph_t child) {
+  hipGraph_t copy = nullptr;
+  hipError_t result = copy_in_order(child, copy);
+  if (result == hipSuccess) {
+    result = builder.add(
+        [&](auto... to) { return runtime::add_child(to..., copy == nullptr ? child : copy); },
+        true);
+  }
+  if (copy != nullptr) (void)runtime::destroy_graph(copy);
+  return result;
+}
+
 template <typename Pass>
 hipError_t launch_graph(int index, Stream stream, hipGraphExec_t executable, Pass&& pass) {
   return work(
@@ -25,7 +37,7 @@ hipError_t launch_graph(int index, Stream stream, hipGraphExec_t executable, Pas
         const char* why = nullptr;
         const hipGraph_t child = executables().graph_of(executable, why);
         if (child == nullptr) return builder.refuse(why);
-        return builder.add([&](auto... to) { return runtime::add_child(to..., child); });
+        return add_child(builder, child);
       },
       std::forward<Pass>(pass));
 }

@@ -14,6 +14,7 @@
 
 #include "capture/calls.h"
 #include "capture/captures.h"
+#include "capture/kept_order.h"
 
 #define GFXGRAPH_CAPTURE_HOOK extern "C" __attribute__((visibility("default")))
 
@@ -72,8 +73,9 @@ hipError_t answered(int index, hipError_t error, const char* why = nullptr);
 // `chain`: behind the call's own last node.
 class Builder {
  public:
-  explicit Builder(const Captures::Work& work)
-      : graph_(static_cast<hipGraph_t>(work.graph())),
+  explicit Builder(Captures::Work& work)
+      : work_(work),
+        graph_(static_cast<hipGraph_t>(work.graph())),
         after_(work.after().begin(), work.after().end()) {}
 
   hipGraph_t graph() const noexcept { return graph_; }
@@ -86,11 +88,14 @@ class Builder {
   size_t after_count() const noexcept { return after_.size(); }
   // `add`(node, graph, after, count) calls the runtime.
   template <typename Add>
-  hipError_t add(Add&& add) {
+  hipError_t add(Add&& add, bool is_child = false) {
     hipGraphNode_t node = nullptr;
     const Inside here;
-    const hipError_t result = add(&node, graph_, after(), after_.size());
-    if (result == hipSuccess) made_.push_back(node);
+    hipError_t result = keep_order(work_, after_, is_child);
+    if (result == hipSuccess) result = add(&node, graph_, after(), after_.size());
+    if (result != hipSuccess) return result;
+    made_.push_back(node);
+    if (work_.root() == nullptr) work_.begins_with(node);
     return result;
   }
   // The next nodes follow what was made so far.
@@ -115,6 +120,7 @@ class Builder {
   const std::string& why() const noexcept { return why_; }
 
  private:
+  Captures::Work& work_;
   hipGraph_t graph_;
   Nodes after_;
   Nodes made_;

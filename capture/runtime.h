@@ -33,6 +33,9 @@ class Runtime {
 namespace runtime {
 
 inline constinit Runtime<hipError_t(int*)> get_device("hipGetDevice");
+inline constinit Runtime<decltype(hipGraphAddDependencies)> add_dependencies(
+    "hipGraphAddDependencies");
+inline constinit Runtime<decltype(hipGraphAddEmptyNode)> add_empty("hipGraphAddEmptyNode");
 inline constinit Runtime<decltype(hipGraphAddChildGraphNode)> add_child(
     "hipGraphAddChildGraphNode");
 inline constinit Runtime<decltype(hipGraphAddEventRecordNode)> add_event_record(
@@ -61,6 +64,8 @@ inline constinit Runtime<decltype(hipGraphCreate)> create_graph("hipGraphCreate"
 inline constinit Runtime<decltype(hipGraphDestroy)> destroy_graph("hipGraphDestroy");
 inline constinit Runtime<hipError_t(hipGraphNode_t, int, const void*)> set_attribute(
     "hipGraphKernelNodeSetAttribute");
+inline constinit Runtime<decltype(hipGraphGetNodes)> graph_nodes("hipGraphGetNodes");
+inline constinit Runtime<decltype(hipGraphGetRootNodes)> root_nodes("hipGraphGetRootNodes");
 inline constinit Runtime<decltype(hipGraphNodeGetDependentNodes)> dependents(
     "hipGraphNodeGetDependentNodes");
 inline constinit Runtime<hipError_t(int*)> get_version("hipRuntimeGetVersion");

@@ -226,6 +226,67 @@ void forks() {
   a.holds(5, "a launch on a stream that was forked");
 }
 
+// Streams that fork before there is any work, a join of what others follow, too, and a child whose
+// ends differ: what runtimes lose the order of. Each answer shows it.
+__global__ void slow(int* a, int rounds) {
+  unsigned value = 1;
+  for (int i = 0; i < rounds; ++i) value = value * 1664525u + 1013904223u;
+  a[threadIdx.x] = value == 0 ? 1 : 7;
+}
+
+void order() {
+  constexpr int kRounds = 100000;
+  Buffer a, b, c;
+  const hipStream_t first = make_stream(hipStreamNonBlocking), second = make_stream(hipStreamNonBlocking);
+  const hipEvent_t event = make_event();
+  const auto set = [](hipStream_t stream, int* data) {
+    OK(hipMemsetD32Async(data, 7, kCount, stream));
+  };
+  // Two launches without a wait between them: the second one's roots follow the first one's ends.
+  capture_and_run(first, [&] {
+    follow(second, first, event);
+    set(first, a.data);
+    set(second, b.data);
+    follow(first, second, event);
+    slow<<<1, 256, 0, first>>>(c.data, kRounds);
+    launch(first, a.data, 1);
+    launch(first, b.data, 1);
+  });
+  a.holds(8, "the first root");
+  b.holds(8, "the second root");
+
+  a.fill(0);
+  capture_and_run(first, [&] {
+    set(first, b.data);
+    follow(second, first, event);
+    set(second, c.data);
+    slow<<<1, 256, 0, first>>>(a.data, kRounds);
+    follow(second, first, event);
+    set(first, b.data);  // beside the join
+    OK(hipMemcpyAsync(c.data, a.data, kBytes / 4, hipMemcpyDeviceToDevice, second));
+    OK(hipMemsetD32Async(a.data, 1, kCount / 4, second));
+    follow(first, second, event);
+    launch(first, b.data, 1);
+  });
+  expect(c.now()[0] == 7 && a.now()[0] == 1, "a join of what other work follows, too");
+
+  hipGraphExec_t inner = nullptr;
+  const hipGraph_t ends = capture(first, [&] {
+    set(first, b.data);
+    follow(second, first, event);
+    slow<<<1, 256, 0, second>>>(a.data, kRounds);
+    set(first, c.data);
+    follow(first, second, event);
+  });
+  OK(hipGraphInstantiate(&inner, ends, nullptr, nullptr, 0));
+  capture_and_run(first, [&] {
+    OK(hipMemsetD32Async(a.data, 3, kCount, first));
+    OK(hipGraphLaunch(inner, first));
+    OK(hipMemcpyAsync(c.data, a.data, kBytes / 4, hipMemcpyDeviceToDevice, first));
+  });
+  expect(c.now()[0] == 7, "behind a child of two ends");
+}
+
 void threads() {
   constexpr int kThreads = 4;
   std::vector<Buffer> buffers(kThreads);
@@ -610,6 +671,7 @@ int main(int argc, char** argv) {
       {"arrays", arrays},
       {"symbols", symbols},
       {"forks", forks},
+      {"order", order},
       {"threads", threads},
       {"per_thread", per_thread},
       {"information", information},

@@ -35,6 +35,12 @@ void answers(hipError_t result, int wanted, const char* call) {
 #define OK(call) succeeds(call, #call)
 #define ANSWERS(wanted, call) answers(call, wanted, #call)
 
+}  // namespace
+
+#include "graph_shape.h"
+
+namespace {
+
 struct Buffer {
   int* data = nullptr;
   Buffer() {
@@ -125,17 +131,6 @@ void reuse_freed_memory() {
   for (size_t bytes = 8; bytes <= 2048; bytes += 8)
     others.insert(others.end(), 16, std::vector<char>(bytes));
 }
-size_t nodes_of(hipGraph_t graph) {
-  size_t count = 0;
-  OK(hipGraphGetNodes(graph, nullptr, &count));
-  return count;
-}
-size_t edges_of(hipGraph_t graph) {
-  size_t count = 0;
-  OK(hipGraphGetEdges(graph, nullptr, nullptr, &count));
-  return count;
-}
-
 hipModule_t code = nullptr;
 hipFunction_t function(const char* name) {
   hipFunction_t found = nullptr;
