@@ -1,5 +1,7 @@
 // Copies and memsets on streams.
-#include "base/hip_driver_box.h"
+#include <bit>
+
+#include "base/newer_hip.h"
 #include "capture/hooks_internal.h"
 #include "capture/runtime.h"
 
@@ -121,6 +123,22 @@ hipError_t copy(Builder& builder, const HipDriverBox<Number>& box) {
                box.dstHeight,
                {box.dstXInBytes, box.dstY, box.dstZ}},
               {box.WidthInBytes, box.Height, box.Depth});
+}
+
+hipError_t copy(Builder& builder, const BatchBox& box) {
+  if (box.source.type != BatchEnd::kPointer || box.destination.type != BatchEnd::kPointer)
+    return builder.refuse("it names an array");
+  const auto pitched = [&](const BatchEnd& end) {
+    const size_t row = end.row_bytes == 0 ? box.extent.width : end.row_bytes;
+    const size_t rows = end.layer_rows == 0 ? box.extent.height : end.layer_rows;
+    return hipPitchedPtr{end.address, row, row, rows};
+  };
+  hipMemcpy3DParms params = {};
+  params.srcPtr = pitched(box.source);
+  params.dstPtr = pitched(box.destination);
+  params.extent = std::bit_cast<hipExtent>(box.extent);
+  params.kind = hipMemcpyDefault;
+  return builder.copy(params);
 }
 
 template <typename Pass>
@@ -345,6 +363,41 @@ GFXGRAPH_NEWER_CAPTURE_HOOK(hipMemcpyBatchAsync, void** destinations, void** sou
         return real(kCall_hipMemcpyBatchAsync, destinations, sources, sizes, count, attributes,
                     indices, attribute_count, failed, stream);
       });
+}
+
+GFXGRAPH_NEWER_CAPTURE_HOOK(hipMemcpy3DBatchAsync, size_t count, gfxgraph::BatchBox* boxes,
+                            size_t* failed, unsigned long long flags, hipStream_t stream) {
+  return work(
+      kCall_hipMemcpy3DBatchAsync, key_of(stream),
+      [&](Builder& builder) {
+        if (boxes == nullptr || count == 0) return hipErrorInvalidValue;
+        hipError_t result = hipSuccess;
+        for (size_t i = 0; i < count && result == hipSuccess; ++i) {
+          result = copy(builder, boxes[i]);
+          if (result != hipSuccess && failed != nullptr) *failed = i;
+        }
+        return result;
+      },
+      [&] { return real(kCall_hipMemcpy3DBatchAsync, count, boxes, failed, flags, stream); });
+}
+GFXGRAPH_NEWER_CAPTURE_HOOK(hipMemcpy3DPeerAsync, const gfxgraph::PeerBox* box,
+                            hipStream_t stream) {
+  return work(
+      kCall_hipMemcpy3DPeerAsync, key_of(stream),
+      [&](Builder& builder) {
+        if (box == nullptr) return hipErrorInvalidValue;
+        hipMemcpy3DParms params = {};
+        params.srcArray = static_cast<hipArray_t>(box->source_array);
+        params.srcPos = std::bit_cast<hipPos>(box->source_at);
+        params.srcPtr = std::bit_cast<hipPitchedPtr>(box->source);
+        params.dstArray = static_cast<hipArray_t>(box->destination_array);
+        params.dstPos = std::bit_cast<hipPos>(box->destination_at);
+        params.dstPtr = std::bit_cast<hipPitchedPtr>(box->destination);
+        params.extent = std::bit_cast<hipExtent>(box->extent);
+        params.kind = hipMemcpyDeviceToDevice;
+        return builder.copy(params);
+      },
+      [&] { return real(kCall_hipMemcpy3DPeerAsync, box, stream); });
 }
 
 // ---- arrays: boxes of them are counted in texels ------------------------------------------------

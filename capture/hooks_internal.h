@@ -14,7 +14,7 @@
 
 #include "capture/calls.h"
 #include "capture/captures.h"
-#include "capture/kept_order.h"
+#include "capture/kept_order_internal.h"
 
 #define GFXGRAPH_CAPTURE_HOOK extern "C" __attribute__((visibility("default")))
 

@@ -1,4 +1,4 @@
-#include "capture/kept_order.h"
+#include "capture/kept_order_internal.h"
 
 #include <algorithm>
 #include <vector>

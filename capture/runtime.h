@@ -2,6 +2,7 @@
 // of each other do not come back to the layer.
 #pragma once
 
+#include "base/newer_hip.h"
 #include "capture/newer_hip.h"
 
 namespace gfxgraph::capture {
@@ -33,6 +34,10 @@ class Runtime {
 namespace runtime {
 
 inline constinit Runtime<hipError_t(int*)> get_device("hipGetDevice");
+inline constinit Runtime<hipError_t(hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t,
+                                    const BatchNodeParams*)>
+    add_memory_operations("hipGraphAddBatchMemOpNode");
+inline constinit Runtime<hipError_t(hipCtx_t*)> current_context("hipCtxGetCurrent");
 inline constinit Runtime<decltype(hipGraphAddDependencies)> add_dependencies(
     "hipGraphAddDependencies");
 inline constinit Runtime<decltype(hipGraphAddEmptyNode)> add_empty("hipGraphAddEmptyNode");

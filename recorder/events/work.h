@@ -22,6 +22,14 @@ namespace gfxgraph::recorder {
 
 class HostRuns;
 
+// The source of a copy that host functions may write.
+struct CopySource {
+  std::vector<uint64_t> runs;          // pinned memory that these may fill
+  format::AllocationId in_flight = 0;  // pinned memory beside functions: the copy carries its bytes
+  // Before the call: the runtime reads it before work under way writes it.
+  std::optional<format::Content> before;
+};
+
 // One piece of device work between prepare() and commit().
 struct Work {
   Work() = default;
@@ -60,13 +68,8 @@ struct Work {
   std::vector<Flight> over_values;  // what else it writes of memory that holds values of streams
   bool leads_outside = false;       // some argument of its kernels leads to no allocation
   bool in_graph = false;
-  bool calls_host = false;  // a graph with host functions
-  // The source of its copy is pinned memory that these runs of host functions may fill.
-  std::vector<uint64_t> source_runs;
-  // Its copy carries its bytes, out of this pinned memory, beside functions that may write there.
-  format::AllocationId source_in_flight = 0;
-  // The source of its copy, before the call: the runtime reads it before work under way writes it.
-  std::optional<format::Content> source_before;
+  bool calls_host = false;                   // a graph with host functions
+  CopySource source;                         // of its copy
   std::vector<RawGraphMemory> graph_memory;  // that a graph allocates and frees, in its order
   // hipEvent_t that the work records at its end: those of a graph's event nodes.
   std::vector<Handle> records;

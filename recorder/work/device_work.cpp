@@ -220,14 +220,14 @@ void DeviceWork::commit(Work& work) noexcept {
                 blocking(std::get_if<format::Memset>(&*work.action));
     host_writes_.take_off(work, events_.stream_id(work.stream));
     if (!work.appended) {
-      if (work.source_in_flight != 0) {
-        runs_.deferred().sources_in_flight().add(work.source_in_flight, std::get<RawCopy>(work.raw),
+      if (work.source.in_flight != 0) {
+        runs_.deferred().sources_in_flight().add(work.source.in_flight, std::get<RawCopy>(work.raw),
                                                  events_.stream_id(work.stream));
       }
       format::Event& event = events_.append_work(work);
-      if (!work.source_runs.empty()) {
+      if (!work.source.runs.empty()) {
         runs_.defer({std::get<RawCopy>(work.raw), &std::get<format::Copy>(event.action), &event,
-                     std::move(work.source_runs)});
+                     std::move(work.source.runs)});
       }
     }
     if (around) host_writes_.write_around_adopted(std::get<RawCopy>(work.raw));

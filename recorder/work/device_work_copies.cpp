@@ -77,7 +77,7 @@ bool DeviceWork::take_source_at_once(const RawCopy& raw, format::Copy& copy, Wor
   auto& own = std::get<RawCopy>(work.raw);
   if (source != nullptr) own.source.address = source->host_address + begin;
   copy.source = {};
-  work.source_before = take_rows(own, own.source, true);
+  work.source.before = take_rows(own, own.source, true);
   return true;
 }
 
@@ -204,13 +204,13 @@ std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::St
     std::get<RawCopy>(work.raw).source.address = pinned->host_address + source_offset;
     copy.source = {};
     copy.source_is_pinned = pinned->brought = true;
-    if (!runs_.runs_to_come().empty()) work.source_in_flight = pinned->id;
+    if (!runs_.runs_to_come().empty()) work.source.in_flight = pinned->id;
   }
   if (copy.destination.allocation == 0 && copy.source.allocation == 0) return std::nullopt;
   const bool at_once = take_source_at_once(raw, copy, work);
   if (!at_once && copy.source.allocation == 0 && !carried && !work.in_graph && !work.host_waits &&
       reads_source(copy) == ReadsSource::kWhenItRuns) {
-    work.source_runs = runs_.runs_to_come();
+    work.source.runs = runs_.runs_to_come();
   }
   // Plain host memory is read by read_copy_source(), when the runtime has read it.
   if (Allocation* source = allocations_.by_id(copy.source.allocation);
@@ -219,23 +219,23 @@ std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::St
     // Pinned memory that a host function may still fill: its bytes, read when that has run. Not if
     // the copy need not follow it, if work may still write the memory, or if the copy leads out of
     // every allocation.
-    work.source_runs = runs_.runs_to_come();
+    work.source.runs = runs_.runs_to_come();
     const uint64_t begin = copy.source.offset_bytes;
     const bool kept = copy.destination.allocation == 0 ||
                       runs_.deferred().functions_beside(stream) ||
                       !flights_.over(source->id, begin, begin + size(raw.source)).empty();
-    if (!work.source_runs.empty() && !kept) {
+    if (!work.source.runs.empty() && !kept) {
       auto& own = std::get<RawCopy>(work.raw);
       own.source.address = source->host_address + begin;
       copy.source = {};
       copy.source_is_pinned = true;
-    } else if (!work.source_runs.empty()) {
-      work.source_runs.clear();
+    } else if (!work.source.runs.empty()) {
+      work.source.runs.clear();
       // Records earlier writes of the program, so that they are not attributed to the functions.
       host_writes_.check_host_writes(*source, 0, source->size_bytes);
       runs_.effects().watch(*source);
     }
-    if (work.host_waits) work.source_runs.clear();
+    if (work.host_waits) work.source.runs.clear();
   }
   if (Allocation* source = allocations_.by_id(copy.source.allocation);
       source != nullptr && source->host_visible() && allocations_.map().follows_host()) {
@@ -263,15 +263,15 @@ std::optional<format::Content> DeviceWork::take_rows(const RawCopy& raw, const R
 bool DeviceWork::read_copy_source(const RawCopy& raw, format::Copy& copy, Work* work) {
   if (copy.source.allocation != 0) return true;
   auto content = take_rows(raw, raw.source, true);
-  if (work != nullptr && work->source_before) {
-    const bool changed = !content || content->hash != work->source_before->hash;
+  if (work != nullptr && work->source.before) {
+    const bool changed = !content || content->hash != work->source.before->hash;
     // A copy on the null stream that waits has read its source before it waited.
     if (changed && (copy.asynchronous || work->stream != null_stream(current_device))) {
       finding(format::FindingKind::kIncomplete, work->call,
               "a host function filled the source during the call: which bytes were copied is "
               "unknown (docs/runtime-quirks.md, kPlainSourceIsStaged)");
     }
-    content = std::move(work->source_before);
+    content = std::move(work->source.before);
   }
   const bool known = content.has_value();
   if (known) copy.host_source = *std::move(content);

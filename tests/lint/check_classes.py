@@ -18,7 +18,7 @@ LARGER = {
     "Allocation": (30, 33, "all that is known of an allocation"),
     "Fault": (30, 16, "all that is known of a fault"),
     "Wave": (30, 31, "the registers and the state of a wave"),
-    "Work": (30, 35, "one piece of device work between its two halves"),
+    "Work": (30, 34, "one piece of device work between its two halves"),
     # owners of parts, each of which has one concern
     "Recorder": (31, 40, "owns the parts of the recorder, in the order of their construction"),
     "Writer": (30, 30, "the writer's queue, its threads and what they hand on"),

@@ -11,7 +11,7 @@ fi
 roots=$(mktemp -d)
 trap 'chmod -R u+w "$roots"; rm -rf "$roots"' EXIT
 mkdir "$roots/forky"
-printf '%s\n' hipcc libamdhip64-dev >"$roots/forky/.gfxgraph-complete"
+printf '%s\n' ccache hipcc libamdhip64-dev >"$roots/forky/.gfxgraph-complete"
 chmod -R a-w,a+rX "$roots"
 printed=$(GFXGRAPH_ROOTS=$roots "${as[@]}" "$scripts/runtime-root" forky)
 [ "$printed" = "$roots/forky" ]

@@ -1,5 +1,6 @@
 // Hooks of copies.
-#include "base/hip_driver_box.h"
+#include <bit>
+
 #include "recorder/hooks/calls/hooks_internal.h"
 #include "recorder/hooks/calls/newer_hip.h"
 #include "recorder/program_memory.h"
@@ -82,13 +83,13 @@ bool raw_copy_box(const Params& params, RawCopy& raw) {
 // Both ends are on the recorded device: memory of another one made the trace incomplete.
 bool raw_copy_peer_3d(const PeerBox& box, RawCopy& raw) {
   hipMemcpy3DParms params{};
-  params.srcArray = box.source_array;
-  params.srcPos = box.source_at;
-  params.srcPtr = box.source;
-  params.dstArray = box.destination_array;
-  params.dstPos = box.destination_at;
-  params.dstPtr = box.destination;
-  params.extent = box.extent;
+  params.srcArray = static_cast<hipArray_t>(box.source_array);
+  params.srcPos = std::bit_cast<hipPos>(box.source_at);
+  params.srcPtr = std::bit_cast<hipPitchedPtr>(box.source);
+  params.dstArray = static_cast<hipArray_t>(box.destination_array);
+  params.dstPos = std::bit_cast<hipPos>(box.destination_at);
+  params.dstPtr = std::bit_cast<hipPitchedPtr>(box.destination);
+  params.extent = std::bit_cast<hipExtent>(box.extent);
   params.kind = hipMemcpyDeviceToDevice;
   return raw_copy_3d(params, raw);
 }
@@ -105,7 +106,7 @@ bool raw_copy_of_batch(const BatchBox& box, RawCopy& raw) {
   hipMemcpy3DParms params{};
   params.srcPtr = pitched(box.source);
   params.dstPtr = pitched(box.destination);
-  params.extent = box.extent;
+  params.extent = std::bit_cast<hipExtent>(box.extent);
   params.kind = hipMemcpyDefault;
   return raw_copy_3d(params, raw);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/newer_hip.h"
 #include "recorder/hooks/calls/hooks_internal.h"
 #include "recorder/program_memory.h"
 
@@ -114,64 +115,9 @@ struct DriverMemsetParams {
 };
 static_assert(sizeof(DriverMemsetParams) == 40);
 
-// hipMemcpy3DPeerParms
-struct PeerBox {
-  hipArray_t source_array;
-  hipPos source_at;
-  hipPitchedPtr source;
-  int32_t source_device;
-  hipArray_t destination_array;
-  hipPos destination_at;
-  hipPitchedPtr destination;
-  int32_t destination_device;
-  hipExtent extent;
-};
-static_assert(sizeof(PeerBox) == 168 && offsetof(PeerBox, extent) == 144);
-
-// hipMemcpy3DOperand and hipMemcpy3DBatchOp
-struct BatchEnd {
-  static constexpr uint32_t kPointer = 1;
-
-  uint32_t type;
-  void* address;        // of an array otherwise
-  size_t row_bytes;     // 0: as wide as the box
-  size_t layer_rows;    // 0: as high as the box
-  uint64_t hint_or_at;  // where it lies; of an array, the last coordinate
-};
-struct BatchBox {
-  BatchEnd source;
-  BatchEnd destination;
-  hipExtent extent;
-  uint32_t source_order;
-  uint32_t flags;
-};
-static_assert(sizeof(BatchBox) == 112 && offsetof(BatchBox, extent) == 80);
-
 // hipLibrary_t and hipKernel_t
 using Library = struct ihipLibrary_t*;
 using LibraryKernel = struct ihipKernel_t*;
-
-// hipStreamBatchMemOpParams
-struct BatchMemOp {
-  static constexpr uint32_t kWait32 = 1, kWrite32 = 2, kWait64 = 4, kWrite64 = 5;
-
-  uint32_t operation;
-  void* address;
-  uint64_t value;  // of 32 bits: the lower ones
-  uint32_t flags;
-  void* alias;
-  uint64_t reserved;
-};
-static_assert(sizeof(BatchMemOp) == 48 && offsetof(BatchMemOp, flags) == 24);
-
-// hipBatchMemOpNodeParams
-struct BatchNodeParams {
-  void* context;
-  uint32_t count;
-  const BatchMemOp* operations;
-  uint32_t flags;
-};
-static_assert(sizeof(BatchNodeParams) == 32 && offsetof(BatchNodeParams, operations) == 16);
 
 inline bool is_cooperative(const LaunchAttribute* attributes, uint32_t count) {
   for (uint32_t i = 0; attributes != nullptr && i < count; ++i) {

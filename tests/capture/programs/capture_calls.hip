@@ -396,11 +396,20 @@ const std::vector<Row> kOrder = {
     {"hipStreamQuery", "900", [](Scene& s) { return hipStreamQuery(s.stream); }},
     {"hipStreamSynchronize", "900", [](Scene& s) { return hipStreamSynchronize(s.stream); }},
     {"hipDeviceSynchronize", "900", [](Scene&) { return hipDeviceSynchronize(); }},
-    {"hipStreamWriteValue32", "900",
-     [](Scene& s) { return hipStreamWriteValue32(s.stream, s.zeros.data, 7, 0); }},
-    {"hipStreamWaitValue32", "900",
+    {"hipStreamWriteValue32", "captured",
+     [](Scene& s) { return hipStreamWriteValue32(s.stream, s.zeros.data, 7, 0); },
+     [](const Scene& s) { return s.zeros.now()[0] == 8 && s.zeros.now()[1] == 2; }, 60400000},
+    {"hipStreamWriteValue64", "captured",
+     [](Scene& s) { return hipStreamWriteValue64(s.stream, s.zeros.data, 7, 0); },
+     [](const Scene& s) { return s.zeros.now()[0] == 8 && s.zeros.now()[1] == 1; }, 60400000},
+    {"hipStreamWaitValue32", "captured",
      [](Scene& s) {
-       return hipStreamWaitValue32(s.stream, s.zeros.data, 0, hipStreamWaitValueEq, 0xffffffff);
+       return hipStreamWaitValue32(s.stream, s.sevens.data, 7, hipStreamWaitValueEq, 0xffffffff);
+     },
+     unchanged, 60400000},
+    {"hipStreamWaitValue32 (with a mask)", "900",
+     [](Scene& s) {
+       return hipStreamWaitValue32(s.stream, s.sevens.data, 7, hipStreamWaitValueEq, 0xff);
      }},
     {"hipMemPrefetchAsync", "900",
      [](Scene& s) { return hipMemPrefetchAsync(s.zeros.data, kBytes, 0, s.stream); }},

@@ -226,8 +226,7 @@ void forks() {
   a.holds(5, "a launch on a stream that was forked");
 }
 
-// Streams that fork before there is any work, a join of what others follow, too, and a child whose
-// ends differ: what runtimes lose the order of. Each answer shows it.
+// What runtimes lose the order of: each answer shows it.
 __global__ void slow(int* a, int rounds) {
   unsigned value = 1;
   for (int i = 0; i < rounds; ++i) value = value * 1664525u + 1013904223u;
@@ -239,9 +238,7 @@ void order() {
   Buffer a, b, c;
   const hipStream_t first = make_stream(hipStreamNonBlocking), second = make_stream(hipStreamNonBlocking);
   const hipEvent_t event = make_event();
-  const auto set = [](hipStream_t stream, int* data) {
-    OK(hipMemsetD32Async(data, 7, kCount, stream));
-  };
+  const auto set = [](hipStream_t on, int* data) { OK(hipMemsetD32Async(data, 7, kCount, on)); };
   // Two launches without a wait between them: the second one's roots follow the first one's ends.
   capture_and_run(first, [&] {
     follow(second, first, event);
