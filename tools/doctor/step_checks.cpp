@@ -1,0 +1,226 @@
+// A step, recorded and replayed by gfxgraph's programs, and captured in its own process.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/process/own_process.h"
+#include "tools/doctor/device_checks.h"
+#include "tools/doctor/lines.h"
+#include "tools/doctor/parts.h"
+#include "tools/doctor/trivial_step.h"
+
+namespace gfxgraph::tools::doctor {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::array kModes = {"eager", "batch", "graph", "packets"};
+constexpr const char* kSend = "send this report";
+constexpr const char* kEmulatedArch = "gfx1030";
+
+// The number by which a process calls the device so that it has no other one: of those that this
+// process was left.
+std::string visible_device(int gpu) {
+  const char* const text = std::getenv("HIP_VISIBLE_DEVICES");
+  std::string rest = text == nullptr ? "" : text;
+  if (rest.empty()) return std::to_string(gpu);
+  for (int i = 0; i < gpu && !rest.empty(); ++i) {
+    const size_t comma = rest.find(',');
+    rest.erase(0, comma == rest.npos ? rest.size() : comma + 1);
+  }
+  return rest.substr(0, rest.find(','));
+}
+
+// The checks of one device, in their order.
+class StepChecks {
+ public:
+  StepChecks(const Launcher& launcher, const Device& device, Report& report)
+      : launcher_(launcher),
+        device_(device),
+        report_(report),
+        trace_(launcher.folder / fmt::format("step-{}.gfxg", device.gpu)) {}
+
+  void run() {
+    if (record()) {
+      for (const char* mode : kModes) replay(mode);
+      check();
+    } else {
+      for (const char* mode : kModes) skip(std::string("replay-") + mode, "no recording");
+      skip("check", "no recording");
+    }
+    capture(kPartRun);
+    capture(kPartHold);
+  }
+
+ private:
+  void add(Check check) {
+    check.gpu = device_.gpu;
+    report_.checks.push_back(std::move(check));
+  }
+  void skip(const std::string& id, const std::string& reason) {
+    add({id, State::kNotChecked, reason});
+  }
+  void fail(const std::string& id, const std::string& detail, const ChildEnd& end) {
+    add({id, State::kFailed, detail, kSend, {}, end.err});
+  }
+  Child on_device(Child child) const {
+    child.environment["HIP_VISIBLE_DEVICES"] = visible_device(device_.gpu);
+    return child;
+  }
+  // Nothing if it cannot be started, which becomes a failed check.
+  std::optional<ChildEnd> start(const std::string& id, Child child) {
+    if (interrupted()) {
+      skip(id, "interrupted");
+      return std::nullopt;
+    }
+    Result<ChildEnd> end = run_child(on_device(std::move(child)));
+    if (end) return std::move(*end);
+    add(check_of(id, State::kFailed, end.error().message));
+    return std::nullopt;
+  }
+  // How it ended, and what it said last.
+  static std::string reason(const ChildEnd& end) {
+    const std::string line = end.last_line();
+    return line.empty() || end.late ? end.how() : fmt::format("{}: {}", end.how(), line);
+  }
+
+  bool record() {
+    std::vector<std::string> words = {
+        "--device", launcher_.device,
+        "-o",       trace_.string(),
+        "--force",  "--strict",
+        "--",       (own_program().parent_path() / "gfxgraph").string(),
+        "doctor",   "--part",
+        kPartStep,  "--into",
+        "/dev/null"};
+    const auto end =
+        start("record", {own_command("gfxgraph-record", words), {}, launcher_.seconds});
+    if (!end) return false;
+    std::error_code error;
+    if (end->ok() && fs::exists(trace_, error)) {
+      add({"record", State::kOk, "three launches, the result is right, the trace is complete"});
+      return true;
+    }
+    fail("record", reason(*end), *end);
+    return false;
+  }
+
+  void replay(const std::string& mode) {
+    const std::string id = "replay-" + mode;
+    const fs::path result = launcher_.folder / fmt::format("{}-{}.json", mode, device_.gpu);
+    const auto end =
+        start(id, {own_command("gfxgraph-replay", {trace_.string(), "--device", launcher_.device,
+                                                   "--mode", mode, "--bench", "--repeat", "1",
+                                                   "--layout", "shift", "--json", result.string()}),
+                   {},
+                   launcher_.seconds});
+    if (!end) return;
+    std::ifstream file(result);
+    const json report = json::parse(file, nullptr, false);
+    const json none = json::object();
+    const json& variant =
+        report.is_object() && !report["variants"].empty() ? report["variants"][0] : none;
+    const std::string outputs = variant.value("outputs", "");
+    if (end->ok() && outputs == "identical") {
+      add({id, State::kOk, "at other addresses, all buffers identical"});
+    } else if (outputs == "refused") {
+      add({id, State::kOff, variant.value("refused", "refused")});
+    } else if (!outputs.empty()) {
+      fail(id, "buffers " + outputs, *end);
+    } else {
+      fail(id, reason(*end), *end);
+    }
+  }
+
+  void check() {
+    if (device_.arch != kEmulatedArch) {
+      add({"check", State::kOff,
+           fmt::format("the emulator executes {}, not {}", kEmulatedArch, device_.arch)});
+      return;
+    }
+    const auto end = start(
+        "check", {own_command("gfxgraph", {"check", trace_.string(), "--tool", "all", "--strict"}),
+                  {},
+                  launcher_.seconds});
+    if (!end) return;
+    if (end->ok()) {
+      add({"check", State::kOk, "executed in the emulator, no findings"});
+    } else {
+      fail("check", reason(*end), *end);
+    }
+  }
+
+  // "run" or "hold": the capture, then each mode in place. A process that ended early ended in the
+  // first of them without a line.
+  void capture(const std::string& part) {
+    const fs::path into = launcher_.folder / fmt::format("{}-{}", part, device_.gpu);
+    const auto end =
+        start("capture-" + part, launcher_.part(part, into, {"--capture", "--capture-api"}));
+    const std::vector<json> lines = read_lines(into);
+    bool ended = !end;
+    for (const std::string& id : ids_of(part)) {
+      const auto line = std::ranges::find_if(
+          lines, [&](const json& one) { return "capture-" + one.value("id", "") == id; });
+      if (line != lines.end()) {
+        add_line(id, *line);
+      } else if (!ended) {
+        ended = true;
+        fail(id, reason(*end), *end);
+      } else if (end || id != ids_of(part).front()) {
+        skip(id, "the process ended before");
+      }
+    }
+    if (end && !end->ok() && !ended) fail("capture-" + part + "-end", reason(*end), *end);
+  }
+
+  static std::vector<std::string> ids_of(const std::string& part) {
+    std::vector<std::string> ids = {"capture-" + part};
+    for (const char* mode : kModes) ids.push_back(fmt::format("capture-{}-{}", part, mode));
+    return ids;
+  }
+
+  void add_line(const std::string& id, const json& line) {
+    const std::string state = line.value("state", "");
+    Check check{id, State::kFailed, line.value("detail", "")};
+    if (state == "ok") check.state = State::kOk;
+    if (state == "off") check.state = State::kOff;
+    if (check.state == State::kFailed) check.remedy = kSend;
+    add(std::move(check));
+  }
+
+  const Launcher& launcher_;
+  const Device& device_;
+  Report& report_;
+  fs::path trace_;
+};
+
+}  // namespace
+
+void check_step(const Launcher& launcher, const Device& device, Report& report) {
+  if (!TrivialStep::has_code(device.arch)) {
+    skip_step(device.gpu, fmt::format("gfxgraph has no kernels for {}", device.arch), report);
+    return;
+  }
+  StepChecks(launcher, device, report).run();
+}
+
+void skip_step(int gpu, const std::string& reason, Report& report) {
+  const auto skip = [&](const std::string& id) {
+    report.checks.push_back({id, State::kNotChecked, reason, {}, gpu});
+  };
+  skip("record");
+  for (const char* mode : kModes) skip(std::string("replay-") + mode);
+  skip("check");
+  for (const char* part : {kPartRun, kPartHold}) {
+    skip(std::string("capture-") + part);
+    for (const char* mode : kModes) skip(fmt::format("capture-{}-{}", part, mode));
+  }
+}
+
+}  // namespace gfxgraph::tools::doctor
