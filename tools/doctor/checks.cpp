@@ -67,7 +67,9 @@ size_t Report::count(State state) const {
 std::string render_text(const Report& report) {
   size_t width = 0;
   for (const Check& check : report.checks) width = std::max(width, shown_name(check).size());
-  std::string text;
+  std::string text = format_printable(
+      "gfxgraph {} on {} ({})\n", report.version,
+      report.device == "real" ? "a GPU" : "the software agent, without a GPU", report.chosen);
   for (const Check& check : report.checks) {
     text += format_printable("{:<12} {:<{}}  {}{}{}\n", shown_state(check.state), shown_name(check),
                              width, check.detail, check.remedy.empty() ? "" : "; ", check.remedy);
@@ -110,6 +112,7 @@ std::string render_json(const Report& report) {
   const ordered_json json = {{"schema", "gfxgraph-doctor/1"},
                              {"version", report.version},
                              {"device", report.device},
+                             {"chosen", report.chosen},
                              {"ok", !report.failed()},
                              {"counts", std::move(counts)},
                              {"host",

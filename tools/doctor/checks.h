@@ -61,6 +61,7 @@ struct Host {
 struct Report {
   std::string version;  // of gfxgraph
   std::string device;   // "real" or "emulated"
+  std::string chosen;   // why: "as asked", "no GPU can be used"
   Host host;
   std::map<std::string, std::string> environment;  // the variables that change what HIP does
   std::vector<Library> libraries;
@@ -71,7 +72,7 @@ struct Report {
   [[nodiscard]] bool failed() const { return count(State::kFailed) != 0; }
 };
 
-// One line for each check, and the sums.
+// What was checked, one line for each check, and the sums.
 std::string render_text(const Report& report);
 std::string render_json(const Report& report);
 

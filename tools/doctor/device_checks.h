@@ -33,7 +33,7 @@ void skip_runtime(const std::string& reason, Report& report);
 
 // Records, replays and captures a step on a device.
 void check_step(const Launcher& launcher, const Device& device, Report& report);
-// In its place.
+// In its place: one check, "step".
 void skip_step(int gpu, const std::string& reason, Report& report);
 
 }  // namespace gfxgraph::tools::doctor

@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
-#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,7 +40,7 @@ struct Options {
   unsigned devices = 0;
   std::vector<int> gpus;
   std::string program;
-  double max_seconds = 60;
+  unsigned max_seconds = 60;
   std::string json;  // "-": standard output; empty: none
   std::string part, into;
 };
@@ -47,19 +49,28 @@ struct Options {
 struct Choice {
   std::string name;  // "real" or "emulated"
   Gpu gpu = Gpu::kWanted;
-  std::string missing = {};  // not empty: why there is no such device
+  std::string why = "as asked";
+  bool usable = true;
 };
 Choice choose(const std::string& wanted) {
   Choice choice{wanted};
   if (wanted == "emulated") choice.gpu = Gpu::kUnneeded;
   if (wanted == "real") choice.gpu = Gpu::kNeeded;
   const Result<DeviceChoice> resolved = resolve_device(parse_device_choice(wanted).value());
-  if (!resolved) {
-    choice.missing = resolved.error().message;
-  } else {
-    choice.name = *resolved == DeviceChoice::kReal ? "real" : "emulated";
+  choice.usable = resolved.has_value();
+  if (resolved) {
+    const bool real = *resolved == DeviceChoice::kReal;
+    choice.name = real ? "real" : "emulated";
+    if (choice.gpu == Gpu::kWanted) choice.why = real ? "found" : "no GPU can be used";
   }
   return choice;
+}
+
+std::string variables(const std::map<std::string, std::string>& environment) {
+  std::string text;
+  for (const auto& [name, value] : environment)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text.empty() ? "no variables that change HIP or gfxgraph" : text;
 }
 
 void check_system(const Options& options, const Choice& choice, const doctor::Launcher& launcher,
@@ -79,11 +90,16 @@ void check_system(const Options& options, const Choice& choice, const doctor::La
   add(doctor::check_limits(doctor::limits()));
   add(doctor::check_sandbox(system));
   add(doctor::check_preload());
+  add({"environment", State::kOk, variables(report.environment)});
   if (!options.program.empty())
     add(doctor::check_program(options.program, choice.name == "emulated"));
-  add(doctor::check_kfd(system, choice.gpu));
-  add(doctor::check_render_nodes(system, choice.gpu));
-  add(doctor::check_driver(system, choice.gpu));
+  const Check kfd = doctor::check_kfd(system, choice.gpu);
+  add(kfd);
+  for (Check check :
+       {doctor::check_render_nodes(system, choice.gpu), doctor::check_driver(system, choice.gpu)}) {
+    if (check.remedy == kfd.remedy) check.remedy.clear();  // said once
+    add(std::move(check));
+  }
 }
 
 // The devices to check a step on: those that were asked for, or the first one.
@@ -138,24 +154,26 @@ int examine(const Options& options) {
     file.emplace(std::move(*opened));
   }
   const TemporaryFolder folder("gfxgraph-doctor");
-  const doctor::Launcher launcher{choice.name, options.max_seconds, folder.path()};
+  const doctor::Launcher launcher{choice.name, static_cast<double>(options.max_seconds),
+                                  folder.path()};
   doctor::Report found;
   found.version = GFXGRAPH_VERSION;
   found.device = choice.name;
+  found.chosen = choice.why;
   found.host = doctor::describe_host();
   found.environment = doctor::environment_of_runtime();
   const std::unique_ptr<ProgressLine> progress = make_progress();
   progress->at("looking at the system");
   check_system(options, choice, launcher, found);
   progress->at("looking for HIP and its devices");
-  const bool has_device = choice.missing.empty() && doctor::check_runtime(launcher, found);
-  if (!choice.missing.empty()) doctor::skip_runtime(choice.missing, found);
+  const bool has_device = choice.usable && doctor::check_runtime(launcher, found);
+  if (!choice.usable) doctor::skip_runtime("no GPU can be used", found);
   progress->at("recording, replaying and capturing a step");
   check_steps(options, launcher, has_device, found);
   progress->clear();
   if (doctor::interrupted()) {
     console::error("interrupted");
-    return 128 + 2;
+    return 128 + SIGINT;
   }
   const Result<void> printed = print_report(found, options.json, file);
   if (!printed) return report(printed.error());
@@ -190,7 +208,7 @@ int doctor_command(int argc, char** argv) {
       ->type_name("FILE");
   app.add_option("--max-seconds", options.max_seconds,
                  "end a process of the checks that takes longer; its check has failed")
-      ->check(CLI::Range(0.1, 86400.0))
+      ->check(CLI::Range(1u, 86400u))
       ->capture_default_str();
   auto* const json = app.add_option("--json", options.json,
                                     "print JSON in place of the text, or write it to this file "

@@ -46,7 +46,15 @@ Found found_in(const Report& report, const std::string& name) {
 }
 
 std::string also(const std::vector<std::string>& others) {
-  return others.empty() ? "" : fmt::format("; not loaded: {}", fmt::join(others, ", "));
+  return others.empty() ? "" : fmt::format("; not used: {}", fmt::join(others, ", "));
+}
+
+void find_all_libraries(Report& report) {
+  const std::vector<fs::path> folders = library_folders();
+  for (const char* name : kLibraries) {
+    const std::vector<Library> some = find_libraries(folders, name);
+    report.libraries.insert(report.libraries.end(), some.begin(), some.end());
+  }
 }
 
 // What the process of kPartDevices told.
@@ -189,7 +197,10 @@ Check check_parts(const Launcher& launcher, const std::string& version) {
   for (const std::string_view name :
        {kRecorderLibrary, kCaptureLibrary, kHipErrorsLibrary, kAgentLibrary}) {
     const Result<fs::path> library = private_library(name);
-    if (!library) return check_of("parts", State::kFailed, library.error().message);
+    if (!library) {
+      check.detail = library.error().message;
+      return check;
+    }
     folder = library->parent_path();
   }
   return {"parts", State::kOk,
@@ -199,15 +210,11 @@ Check check_parts(const Launcher& launcher, const std::string& version) {
 }
 
 bool check_runtime(const Launcher& launcher, Report& report) {
-  const std::vector<fs::path> folders = library_folders();
-  for (const char* name : kLibraries) {
-    const std::vector<Library> some = find_libraries(folders, name);
-    report.libraries.insert(report.libraries.end(), some.begin(), some.end());
-  }
   if (launcher.folder.empty()) {
     skip_runtime("no temporary folder", report);
     return false;
   }
+  find_all_libraries(report);
   const fs::path into = launcher.folder / "devices";
   const Result<ChildEnd> end = run_child(launcher.part(kPartDevices, into, {}));
   if (!end) {
@@ -228,11 +235,10 @@ bool check_runtime(const Launcher& launcher, Report& report) {
 }
 
 void skip_runtime(const std::string& reason, Report& report) {
-  for (const char* name : kLibraries) {
-    const Found found = found_in(report, name);
-    const std::string id = name == kLibraries[0] ? "hip" : name == kLibraries[1] ? "hsa" : "comgr";
-    report.checks.push_back({id, State::kNotChecked, reason + also(found.others)});
-  }
+  find_all_libraries(report);
+  for (const auto& [id, name] :
+       {std::pair{"hip", kLibraries[0]}, {"hsa", kLibraries[1]}, {"comgr", kLibraries[2]}})
+    report.checks.push_back({id, State::kNotChecked, reason + also(found_in(report, name).others)});
   report.checks.push_back({"devices", State::kNotChecked, reason});
 }
 

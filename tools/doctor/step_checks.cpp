@@ -37,6 +37,25 @@ std::string visible_device(int gpu) {
   return rest.substr(0, rest.find(','));
 }
 
+// How it ended, and what it said last.
+std::string reason(const ChildEnd& end) {
+  const std::string line = end.last_line();
+  return line.empty() || end.late ? end.how() : fmt::format("{}: {}", end.how(), line);
+}
+
+Check failed(const std::string& id, const std::string& detail, const ChildEnd& end) {
+  return {id, State::kFailed, detail, kSend, {}, end.err};
+}
+
+Check check_of_line(const std::string& id, const json& line) {
+  const std::string state = line.value("state", "");
+  Check check{id, State::kFailed, line.value("detail", "")};
+  if (state == "ok") check.state = State::kOk;
+  if (state == "off") check.state = State::kOff;
+  if (check.state == State::kFailed) check.remedy = kSend;
+  return check;
+}
+
 // The checks of one device, in their order.
 class StepChecks {
  public:
@@ -66,9 +85,6 @@ class StepChecks {
   void skip(const std::string& id, const std::string& reason) {
     add({id, State::kNotChecked, reason});
   }
-  void fail(const std::string& id, const std::string& detail, const ChildEnd& end) {
-    add({id, State::kFailed, detail, kSend, {}, end.err});
-  }
   Child on_device(Child child) const {
     child.environment["HIP_VISIBLE_DEVICES"] = visible_device(device_.gpu);
     return child;
@@ -84,12 +100,6 @@ class StepChecks {
     add(check_of(id, State::kFailed, end.error().message));
     return std::nullopt;
   }
-  // How it ended, and what it said last.
-  static std::string reason(const ChildEnd& end) {
-    const std::string line = end.last_line();
-    return line.empty() || end.late ? end.how() : fmt::format("{}: {}", end.how(), line);
-  }
-
   bool record() {
     std::vector<std::string> words = {
         "--device", launcher_.device,
@@ -107,7 +117,7 @@ class StepChecks {
       add({"record", State::kOk, "three launches, the result is right, the trace is complete"});
       return true;
     }
-    fail("record", reason(*end), *end);
+    add(failed("record", reason(*end), *end));
     return false;
   }
 
@@ -132,9 +142,9 @@ class StepChecks {
     } else if (outputs == "refused") {
       add({id, State::kOff, variant.value("refused", "refused")});
     } else if (!outputs.empty()) {
-      fail(id, "buffers " + outputs, *end);
+      add(failed(id, "buffers " + outputs, *end));
     } else {
-      fail(id, reason(*end), *end);
+      add(failed(id, reason(*end), *end));
     }
   }
 
@@ -152,46 +162,17 @@ class StepChecks {
     if (end->ok()) {
       add({"check", State::kOk, "executed in the emulator, no findings"});
     } else {
-      fail("check", reason(*end), *end);
+      add(failed("check", reason(*end), *end));
     }
   }
 
-  // "run" or "hold": the capture, then each mode in place. A process that ended early ended in the
-  // first of them without a line.
+  // "run" or "hold".
   void capture(const std::string& part) {
     const fs::path into = launcher_.folder / fmt::format("{}-{}", part, device_.gpu);
     const auto end =
         start("capture-" + part, launcher_.part(part, into, {"--capture", "--capture-api"}));
-    const std::vector<json> lines = read_lines(into);
-    bool ended = !end;
-    for (const std::string& id : ids_of(part)) {
-      const auto line = std::ranges::find_if(
-          lines, [&](const json& one) { return "capture-" + one.value("id", "") == id; });
-      if (line != lines.end()) {
-        add_line(id, *line);
-      } else if (!ended) {
-        ended = true;
-        fail(id, reason(*end), *end);
-      } else if (end || id != ids_of(part).front()) {
-        skip(id, "the process ended before");
-      }
-    }
-    if (end && !end->ok() && !ended) fail("capture-" + part + "-end", reason(*end), *end);
-  }
-
-  static std::vector<std::string> ids_of(const std::string& part) {
-    std::vector<std::string> ids = {"capture-" + part};
-    for (const char* mode : kModes) ids.push_back(fmt::format("capture-{}-{}", part, mode));
-    return ids;
-  }
-
-  void add_line(const std::string& id, const json& line) {
-    const std::string state = line.value("state", "");
-    Check check{id, State::kFailed, line.value("detail", "")};
-    if (state == "ok") check.state = State::kOk;
-    if (state == "off") check.state = State::kOff;
-    if (check.state == State::kFailed) check.remedy = kSend;
-    add(std::move(check));
+    if (!end) return;
+    for (Check& one : capture_checks(part, read_lines(into), *end)) add(std::move(one));
   }
 
   const Launcher& launcher_;
@@ -202,6 +183,29 @@ class StepChecks {
 
 }  // namespace
 
+std::vector<Check> capture_checks(const std::string& part, const std::vector<json>& lines,
+                                  const ChildEnd& end) {
+  std::vector<std::string> ids = {part};
+  for (const char* mode : kModes) ids.push_back(fmt::format("{}-{}", part, mode));
+  std::vector<Check> checks;
+  bool explained = end.ok();
+  for (const std::string& id : ids) {
+    const std::string shown = "capture-" + id;
+    const auto line =
+        std::ranges::find_if(lines, [&](const json& one) { return one.value("id", "") == id; });
+    if (line != lines.end()) {
+      checks.push_back(check_of_line(shown, *line));
+    } else if (!explained) {
+      explained = true;
+      checks.push_back(failed(shown, reason(end), end));
+    } else {
+      checks.push_back({shown, State::kNotChecked, "the process ended before"});
+    }
+  }
+  if (!explained) checks.push_back(failed("capture-" + part + "-end", reason(end), end));
+  return checks;
+}
+
 void check_step(const Launcher& launcher, const Device& device, Report& report) {
   if (!TrivialStep::has_code(device.arch)) {
     skip_step(device.gpu, fmt::format("gfxgraph has no kernels for {}", device.arch), report);
@@ -211,16 +215,7 @@ void check_step(const Launcher& launcher, const Device& device, Report& report) 
 }
 
 void skip_step(int gpu, const std::string& reason, Report& report) {
-  const auto skip = [&](const std::string& id) {
-    report.checks.push_back({id, State::kNotChecked, reason, {}, gpu});
-  };
-  skip("record");
-  for (const char* mode : kModes) skip(std::string("replay-") + mode);
-  skip("check");
-  for (const char* part : {kPartRun, kPartHold}) {
-    skip(std::string("capture-") + part);
-    for (const char* mode : kModes) skip(fmt::format("capture-{}-{}", part, mode));
-  }
+  report.checks.push_back({"step", State::kNotChecked, reason, {}, gpu});
 }
 
 }  // namespace gfxgraph::tools::doctor
