@@ -59,8 +59,7 @@ constexpr Command kCommands[] = {
     {"report", "TRACE [RESULT.json...] [-o FILE.html]",
      "write one HTML page: timeline, kernels, buffers, graphs, findings, times", report_command},
     {"doctor", "[--device auto|real|emulated] [--gpu N] [--json [FILE]]",
-     "check runtimes, devices, permissions, and a step in every mode; for reports of defects",
-     doctor_command},
+     "check runtimes, devices and permissions, and a step in every mode", doctor_command},
 };
 
 void print_help() {
