@@ -110,7 +110,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     const std::string_view text = *entry;
     if (!changes.contains(std::string(text.substr(0, text.find('='))))) result.emplace_back(text);
   }
-  for (const auto& [name, value] : changes) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : changes) result.push_back(fmt::format("{}={}", name, value));
   return result;
 }
 
@@ -185,6 +185,11 @@ std::string ChildEnd::last_line() const {
   for (const std::string_view name : {"gfxgraph: ", "gfxgraph-record: ", "gfxgraph-replay: "})
     if (line.starts_with(name)) line.erase(0, name.size());
   return line;
+}
+
+std::string ChildEnd::reason() const {
+  const std::string line = last_line();
+  return line.empty() || late ? how() : fmt::format("{}: {}", how(), line);
 }
 
 Result<ChildEnd> run_child(const Child& child) {

@@ -32,6 +32,8 @@ struct ChildEnd {
   [[nodiscard]] std::string how() const;
   // The last line of stderr, or else of stdout, without the program's name.
   [[nodiscard]] std::string last_line() const;
+  // Both.
+  [[nodiscard]] std::string reason() const;
 };
 
 // Starts it in a process group of its own, waits, and then kills what is left of the group.

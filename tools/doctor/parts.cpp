@@ -27,7 +27,7 @@ class Lines {
  public:
   explicit Lines(const std::string& path) : file_(path, std::ios::app) {}
   void add(const json& line) {
-    file_ << line.dump(-1, ' ', true, json::error_handler_t::replace) << std::endl;
+    file_ << line.dump(-1, ' ', true, json::error_handler_t::replace) << '\n' << std::flush;
   }
 
  private:

@@ -19,6 +19,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
+constexpr const char* kLookAtDevices =
+    "look at kfd and render nodes above, HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES";
 constexpr const char* kLibraries[] = {"libamdhip64", "libhsa-runtime64", "libamd_comgr"};
 
 // 50221153: "5.2.21153", as HIP itself shows it.
@@ -97,12 +99,13 @@ Check hip_check(const Runtime& runtime, const ChildEnd& end, const Report& repor
     check.detail += also(found.others);
     return check;
   }
-  return {"hip",
-          State::kFailed,
-          fmt::format("the process that opened HIP's runtime: {}{}", end.how(), also(found.others)),
-          "send this report; another version of the runtime may work",
-          {},
-          end.err};
+  return {
+      "hip",
+      State::kFailed,
+      fmt::format("the process that opened HIP's runtime: {}{}", end.reason(), also(found.others)),
+      "send this report; another version of the runtime may work",
+      {},
+      end.err};
 }
 
 Check hsa_check(const Launcher& launcher, const Runtime& runtime, const Report& report) {
@@ -114,7 +117,7 @@ Check hsa_check(const Launcher& launcher, const Runtime& runtime, const Report& 
                                          found.loaded.front(), also(found.others));
   if (runtime.agent == emulated) return {"hsa", State::kOk, detail};
   return {"hsa", State::kFailed, detail,
-          emulated ? "HIP has a search path of its own (RUNPATH) that finds AMD's: use a runtime "
+          emulated ? "HIP has a search path of its own (RPATH) that finds AMD's: use a runtime "
                      "without one"
                    : "take the agent's folder out of LD_LIBRARY_PATH"};
 }
@@ -141,16 +144,14 @@ void add_devices(const Runtime& runtime, const ChildEnd& end, Report& report) {
   }
   if (end.ok() && !report.devices.empty()) return;
   if (end.ok()) {
-    report.checks.push_back({"devices", State::kFailed, "HIP has no device",
-                             "look at HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES"});
+    report.checks.push_back({"devices", State::kFailed, "HIP has no device", kLookAtDevices});
   } else if (!runtime.error.empty()) {
-    Check check = check_of("devices", State::kFailed, runtime.error);
-    check.output = end.err;
-    report.checks.push_back(std::move(check));
+    report.checks.push_back(
+        {"devices", State::kFailed, runtime.error, kLookAtDevices, {}, end.err});
   } else {
     report.checks.push_back({"devices",
                              State::kFailed,
-                             "the process that asked HIP for its devices: " + end.how(),
+                             "the process that asked HIP for its devices: " + end.reason(),
                              "send this report, and the kernel's log (dmesg)",
                              {},
                              end.err});
@@ -185,7 +186,7 @@ Check check_parts(const Launcher& launcher, const std::string& version) {
         run_child({own_command(name, {"--version"}), {}, launcher.seconds});
     check.detail = !end        ? end.error().message
                    : end->ok() ? end->last_line()
-                               : fmt::format("{} --version: {}", name, end->how());
+                               : fmt::format("{} --version: {}", name, end->reason());
     if (!end || !end->ok()) return check;
     // "gfxgraph-record 0.2.0"
     if (check.detail.substr(check.detail.rfind(' ') + 1) != version) {

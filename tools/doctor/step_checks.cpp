@@ -37,12 +37,6 @@ std::string visible_device(int gpu) {
   return rest.substr(0, rest.find(','));
 }
 
-// How it ended, and what it said last.
-std::string reason(const ChildEnd& end) {
-  const std::string line = end.last_line();
-  return line.empty() || end.late ? end.how() : fmt::format("{}: {}", end.how(), line);
-}
-
 Check failed(const std::string& id, const std::string& detail, const ChildEnd& end) {
   return {id, State::kFailed, detail, kSend, {}, end.err};
 }
@@ -117,7 +111,7 @@ class StepChecks {
       add({"record", State::kOk, "three launches, the result is right, the trace is complete"});
       return true;
     }
-    add(failed("record", reason(*end), *end));
+    add(failed("record", end->reason(), *end));
     return false;
   }
 
@@ -144,7 +138,7 @@ class StepChecks {
     } else if (!outputs.empty()) {
       add(failed(id, "buffers " + outputs, *end));
     } else {
-      add(failed(id, reason(*end), *end));
+      add(failed(id, end->reason(), *end));
     }
   }
 
@@ -162,7 +156,7 @@ class StepChecks {
     if (end->ok()) {
       add({"check", State::kOk, "executed in the emulator, no findings"});
     } else {
-      add(failed("check", reason(*end), *end));
+      add(failed("check", end->reason(), *end));
     }
   }
 
@@ -197,12 +191,12 @@ std::vector<Check> capture_checks(const std::string& part, const std::vector<jso
       checks.push_back(check_of_line(shown, *line));
     } else if (!explained) {
       explained = true;
-      checks.push_back(failed(shown, reason(end), end));
+      checks.push_back(failed(shown, end.reason(), end));
     } else {
       checks.push_back({shown, State::kNotChecked, "the process ended before"});
     }
   }
-  if (!explained) checks.push_back(failed("capture-" + part + "-end", reason(end), end));
+  if (!explained) checks.push_back(failed("capture-" + part + "-end", end.reason(), end));
   return checks;
 }
 

@@ -1,5 +1,6 @@
 #include "tools/doctor/system_checks.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gnu/libc-version.h>

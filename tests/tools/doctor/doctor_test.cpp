@@ -111,7 +111,7 @@ TEST_F(Folder, KfdThatMayNotBeOpenedNamesUserAndGroup) {
 }
 
 TEST_F(Folder, AMemberOfTheGroupNeedsItsRights) {
-  const fs::path kfd = write("dev/kfd", "");
+  write("dev/kfd", "");
   Surroundings member = system(EACCES);
   member.groups = surroundings().groups;  // that of the file, which this process made
   EXPECT_THAT(check_kfd(member, Gpu::kWanted).remedy, HasSubstr("chmod g+rw /dev/kfd"));
