@@ -5,13 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/cli/print.h"
@@ -66,6 +66,13 @@ Choice choose(const std::string& wanted) {
   return choice;
 }
 
+// What std::filesystem would use, if it exists or not.
+fs::path temporary_folder() {
+  for (const char* variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
+    if (const char* const folder = std::getenv(variable); folder != nullptr) return folder;
+  return "/tmp";
+}
+
 std::string variables(const std::map<std::string, std::string>& environment) {
   std::string text;
   for (const auto& [name, value] : environment)
@@ -84,9 +91,7 @@ void check_system(const Options& options, const Choice& choice, const doctor::La
        fmt::format("{}, {}, {}, {}, {} of memory", report.host.system, report.host.kernel,
                    report.host.c_library, counted(report.host.processors, "processor"),
                    format_bytes(report.host.memory_bytes))});
-  std::error_code error;
-  const fs::path temporary = fs::temp_directory_path(error);
-  add(doctor::check_temporary_folder(error ? fs::path("/tmp") : temporary));
+  add(doctor::check_temporary_folder(temporary_folder()));
   add(doctor::check_limits(doctor::limits()));
   add(doctor::check_sandbox(system));
   add(doctor::check_preload());

@@ -24,10 +24,10 @@ constexpr std::array kModes = {"eager", "batch", "graph", "packets"};
 constexpr const char* kSend = "send this report";
 constexpr const char* kEmulatedArch = "gfx1030";
 
-// The number by which a process calls the device so that it has no other one: of those that this
-// process was left.
+// The name by which a process gets this device alone: of those that this process may see.
 std::string visible_device(int gpu) {
-  const char* const text = std::getenv("HIP_VISIBLE_DEVICES");
+  const char* text = std::getenv("HIP_VISIBLE_DEVICES");
+  if (text == nullptr) text = std::getenv("CUDA_VISIBLE_DEVICES");  // HIP takes it, too
   std::string rest = text == nullptr ? "" : text;
   if (rest.empty()) return std::to_string(gpu);
   for (int i = 0; i < gpu && !rest.empty(); ++i) {
@@ -80,7 +80,8 @@ class StepChecks {
     add({id, State::kNotChecked, reason});
   }
   Child on_device(Child child) const {
-    child.environment["HIP_VISIBLE_DEVICES"] = visible_device(device_.gpu);
+    // The first one is what a process takes in any case.
+    if (device_.gpu != 0) child.environment["HIP_VISIBLE_DEVICES"] = visible_device(device_.gpu);
     return child;
   }
   // Nothing if it cannot be started, which becomes a failed check.
