@@ -23,6 +23,13 @@ constexpr uint32_t kStored = 0xc0ffee;
 constexpr size_t kCopyFrom = 100, kCopyTo = 300, kCopied = 500, kStoreTo = 555;
 static_assert(kStoreTo > kCopyTo && kStoreTo < kCopyTo + kCopied);
 
+// Of gfxgraph_trial (scripts/make-own-code).
+struct StoreArguments {
+  uint32_t* to;
+  uint32_t value;
+};
+constexpr size_t kStoreBytes = offsetof(StoreArguments, value) + sizeof(uint32_t);
+
 using Numbers = std::array<uint32_t, kWords>;
 
 Numbers input() {
@@ -90,29 +97,24 @@ Result<void> TrivialStep::spoil() {
   return check(hip_.hipMemcpy(result_, words.data(), kBytes, hip::kHostToDevice), "hipMemcpy");
 }
 
-Result<void> TrivialStep::launch(void* function, uint32_t groups, void** arguments) {
+Result<void> TrivialStep::launch(void* function, uint32_t groups, const void* arguments,
+                                 size_t bytes) {
+  std::array<void*, 5> extra = {hip::kLaunchBufferPointer, const_cast<void*>(arguments),
+                                hip::kLaunchBufferSize, &bytes, hip::kLaunchEnd};
   return check(hip_.hipModuleLaunchKernel(function, groups, 1, 1, replayer::kBoxBlock, 1, 1, 0,
-                                          stream_, arguments, nullptr),
+                                          stream_, nullptr, extra.data()),
                "hipModuleLaunchKernel");
 }
 
 Result<void> TrivialStep::submit() {
-  uint32_t* to = result_;
-  uint64_t pattern = kPattern;
-  Box box = row(kWords);
-  std::array<void*, 3> fill = {&to, &pattern, &box};
-  GFXGRAPH_TRY(launch(fill_, box.groups_x, fill.data()));
-
-  to = result_ + kCopyTo;
-  uint32_t* from = input_ + kCopyFrom;
-  box = row(kCopied);
-  std::array<void*, 5> copy = {&to, &from, &box.pitch, &box.slice, &box};
-  GFXGRAPH_TRY(launch(copy_, box.groups_x, copy.data()));
-
-  to = result_ + kStoreTo;
-  uint32_t value = kStored;
-  std::array<void*, 2> store = {&to, &value};
-  return launch(store_, 1, store.data());
+  const replayer::FillArguments fill{result_, kPattern, row(kWords)};
+  GFXGRAPH_TRY(launch(fill_, fill.box.groups_x, &fill, sizeof(fill)));
+  const Box box = row(kCopied);
+  const replayer::CopyArguments copy{result_ + kCopyTo, input_ + kCopyFrom, box.pitch, box.slice,
+                                     box};
+  GFXGRAPH_TRY(launch(copy_, box.groups_x, &copy, sizeof(copy)));
+  const StoreArguments store{result_ + kStoreTo, kStored};
+  return launch(store_, 1, &store, kStoreBytes);
 }
 
 Result<void> TrivialStep::compare() {

@@ -35,7 +35,7 @@ class TrivialStep {
  private:
   explicit TrivialStep(std::shared_ptr<const replayer::HipLibrary> library);
   Result<void> prepare();
-  Result<void> launch(void* function, uint32_t groups, void** arguments);
+  Result<void> launch(void* function, uint32_t groups, const void* arguments, size_t bytes);
   Result<void> check(hip::Error code, const char* call) const {
     return library_->check(code, call);
   }
