@@ -50,6 +50,16 @@ Check check_of_line(const std::string& id, const json& line) {
   return check;
 }
 
+// The only variant of a result of gfxgraph-replay --bench; an empty object: there is none.
+json variant_of(const fs::path& result) {
+  std::ifstream file(result);
+  const json report = json::parse(file, nullptr, false);
+  const auto variants = report.find("variants");
+  const bool found = variants != report.end() && variants->is_array() && !variants->empty() &&
+                     variants->front().is_object();
+  return found ? variants->front() : json::object();
+}
+
 // The checks of one device, in their order.
 class StepChecks {
  public:
@@ -95,17 +105,16 @@ class StepChecks {
     add(check_of(id, State::kFailed, end.error().message));
     return std::nullopt;
   }
+
   bool record() {
-    std::vector<std::string> words = {
-        "--device", launcher_.device,
-        "-o",       trace_.string(),
-        "--force",  "--strict",
-        "--",       (own_program().parent_path() / "gfxgraph").string(),
-        "doctor",   "--part",
-        kPartStep,  "--into",
-        "/dev/null"};
+    const std::string program = (own_program().parent_path() / "gfxgraph").string();
     const auto end =
-        start("record", {own_command("gfxgraph-record", words), {}, launcher_.seconds});
+        start("record",
+              {own_command("gfxgraph-record", {"--device", launcher_.device, "-o", trace_.string(),
+                                               "--strict", "--quiet", "--", program, "doctor",
+                                               "--part", kPartStep, "--into", "/dev/null"}),
+               {},
+               launcher_.seconds});
     if (!end) return false;
     std::error_code error;
     if (end->ok() && fs::exists(trace_, error)) {
@@ -126,11 +135,7 @@ class StepChecks {
                    {},
                    launcher_.seconds});
     if (!end) return;
-    std::ifstream file(result);
-    const json report = json::parse(file, nullptr, false);
-    const json none = json::object();
-    const json& variant =
-        report.is_object() && !report["variants"].empty() ? report["variants"][0] : none;
+    const json variant = variant_of(result);
     const std::string outputs = variant.value("outputs", "");
     if (end->ok() && outputs == "identical") {
       add({id, State::kOk, "at other addresses, all buffers identical"});
