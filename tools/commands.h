@@ -33,5 +33,6 @@ int extract_command(int argc, char** argv);
 int export_command(int argc, char** argv);
 int report_command(int argc, char** argv);
 int diff_command(int argc, char** argv);
+int doctor_command(int argc, char** argv);
 
 }  // namespace gfxgraph::tools

@@ -58,6 +58,8 @@ constexpr Command kCommands[] = {
      "convert a trace: timeline, JSON lines, graphs, code objects, disassembly", export_command},
     {"report", "TRACE [RESULT.json...] [-o FILE.html]",
      "write one HTML page: timeline, kernels, buffers, graphs, findings, times", report_command},
+    {"doctor", "[--device auto|real|emulated] [--gpu N] [--json [FILE]]",
+     "check runtimes, devices and permissions, and a step in every mode", doctor_command},
 };
 
 void print_help() {
@@ -81,8 +83,8 @@ void print_help() {
   show(
       "\nAll commands: --help, --version, --quiet, --verbose, --color auto|always|never "
       "(NO_COLOR is respected)\n"
-      "Exit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 check found "
-      "errors\n",
+      "Exit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 check or "
+      "doctor found errors\n",
       2);
 }
 

@@ -27,8 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kAgentLibrary = "libhsa-runtime64.so.1";
-
 // At the end of LD_PRELOAD.
 Result<void> preload(std::string_view library, bool emulated) {
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path path, private_library(library));

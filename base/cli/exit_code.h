@@ -10,7 +10,7 @@ enum ExitCode : int {
   kExitFailed = 1,       // the command failed, or a comparison found a difference
   kExitUsage = 2,        // wrong command line
   kExitDataLost = 3,     // a trace is damaged, truncated, or lacks calls of the program
-  kExitUnsafeLanes = 4,  // gfxgraph check found errors
+  kExitUnsafeLanes = 4,  // gfxgraph check found errors, or a check of gfxgraph doctor failed
 };
 
 constexpr ExitCode exit_code(Status status) noexcept {

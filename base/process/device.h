@@ -34,6 +34,9 @@ Result<DeviceChoice> resolve_device(DeviceChoice choice);
 // folder. Error if it lacks `file_name`.
 Result<std::filesystem::path> private_library(std::string_view file_name);
 
+// The software agent, under the name by which HIP asks for its HSA runtime.
+inline constexpr std::string_view kAgentLibrary = "libhsa-runtime64.so.1";
+
 // `folder` in front of a colon-separated search path (LD_LIBRARY_PATH).
 std::string prepend_search_path(std::string_view folder, const char* current);
 

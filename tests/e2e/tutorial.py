@@ -1,6 +1,6 @@
 """The commands of a page of docs/, as a reader would type them, with the output that the page shows.
 
-tutorial.py tutorial|library|ci BUILD_TREE
+tutorial.py tutorial|library|ci|first_gpu_run BUILD_TREE
 
 In a block of code, a line that begins with "$ " is a command, "# exit code N" at its end what it returns; the lines after it
 stand in its output, in order. "..." stands for any text, on a line of its own for any lines.
@@ -78,5 +78,10 @@ def ci(build, scratch):
     type_in(build, scratch, "ci.md")
 
 
+def first_gpu_run(build, scratch):
+    shutil.copy(build.samples / "saxpy", scratch / "app")
+    type_in(build, scratch, "first-gpu-run.md")
+
+
 if __name__ == "__main__":
-    main({"tutorial": tutorial, "library": library, "ci": ci})
+    main({"tutorial": tutorial, "library": library, "ci": ci, "first_gpu_run": first_gpu_run})

@@ -49,9 +49,10 @@ ROOMS = {
     "tools": {
         "trace": {"cli.h"},
         "info": {"cli.h", "commands.h", "read_limits.h", "worker.h", "trace"},
-        "check": {"cli.h", "commands.h", "read_limits.h", "worker.h", "trace"},
+        "check": {"cli.h", "commands.h", "read_limits.h", "temporary_folder.h", "worker.h", "trace"},
         "coverage": {"cli.h", "commands.h", "read_limits.h", "worker.h"},
         "diff": {"cli.h", "commands.h", "read_limits.h", "result_file.h", "worker.h", "trace"},
+        "doctor": {"cli.h", "commands.h", "temporary_folder.h"},
         "export": {"cli.h", "commands.h", "read_limits.h", "text_sink.h", "worker.h", "trace"},
         "extract": {"cli.h", "commands.h", "read_limits.h", "worker.h"},
         "report": {"cli.h", "commands.h", "read_limits.h", "result_file.h", "text_sink.h", "worker.h", "info", "trace"},

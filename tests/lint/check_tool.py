@@ -6,8 +6,8 @@ import sys
 
 import sources
 
-# Words that codespell takes for misspelt: instructions (also LLVM's), an identifier, a word of the HSA headers.
-WORDS = "mis,inout,ans,thi,ond,sop,nd,clas,fo,te,hsa,dout,doub,parm,parms,ser,als,datas,wee,vie,inactivate,filetest,olt"
+# Words that codespell takes for misspelt: instructions (also LLVM's), identifiers, a word of the HSA headers, device files.
+WORDS = "mis,inout,ans,thi,ond,sop,nd,clas,fo,te,hsa,dout,doub,parm,parms,ser,als,datas,wee,vie,inactivate,filetest,olt,renderd"
 
 
 def main():

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -13,34 +12,14 @@
 
 #include "base/cli/print.h"
 #include "base/process/own_process.h"
-#include "base/process/sandbox.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
+#include "tools/temporary_folder.h"
 
 namespace gfxgraph::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "gfxgraph-check-XXXXXX").string();
-    if (!error && ::mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~TemporaryFolder() {
-    if (sandbox::is_worker()) return;  // the parent made it and removes it
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }  // empty: it could not be made
-
- private:
-  fs::path path_;
-};
 
 // Ctrl-C ends the program; what it did until then is checked.
 class IgnoredInterrupt {
@@ -80,7 +59,7 @@ Result<int> run(std::vector<std::string> command) {
 
 int check_program(const std::string& device, bool capture, const std::vector<std::string>& options,
                   const std::vector<char*>& program) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("gfxgraph-check");
   if (folder.path().empty()) return report({Status::kIo, "no folder for temporary files"});
   const fs::path trace = folder.path() / (fs::path(program.front()).filename().string() + ".gfxg");
   std::vector<std::string> words = {"gfxgraph check", trace.string()};
