@@ -1,0 +1,309 @@
+#include "replayer/production/bucket.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace gfxgraph::replayer {
+
+Error work_error(int32_t status, uint64_t size) {
+  return Error{static_cast<Status>(status),
+               fmt::format("the pool's function returned {} for {} rows", status, size)};
+}
+
+Bucket::Bucket(PoolWork& work, uint32_t number, uint64_t size)
+    : work_(work),
+      number_(number),
+      size_(size),
+      way_(work.settings().first_way),
+      timings_(work.library()) {}
+
+Bucket::~Bucket() {
+  if (last_.known) (void)work_.library().wait_for(last_.stream);
+  release_memory();
+  if (last_.event != nullptr) work_.library().table().hipEventDestroy(last_.event);
+}
+
+uint32_t Bucket::next_way() const {
+  const bool captures = stage_ != Stage::kSettled && way_ != GFXGRAPH_WAY_WORK;
+  return captures ? uint32_t{GFXGRAPH_WAY_CAPTURE} : way_.load();
+}
+
+std::string Bucket::reason(uint32_t way) const {
+  const std::lock_guard lock(reasons_mutex_);
+  return way < reasons_.size() ? reasons_[way] : std::string();
+}
+
+void Bucket::note(uint32_t way, std::string text) {
+  const std::lock_guard lock(reasons_mutex_);
+  reasons_[way] = std::move(text);
+}
+
+void Bucket::give_up(uint32_t way, uint32_t next, uint32_t fall, const std::string& text) {
+  way_ = next;
+  if (way == work_.settings().first_way) fall_ = fall;
+  note(way, text);
+  gfxgraph_fall_t told{};
+  told.struct_size = sizeof told;
+  told.bucket = number_;
+  told.bucket_size = size_;
+  told.way = way;
+  told.next_way = next;
+  told.fall = fall;
+  told.text = text.c_str();
+  work_.tell(told);
+}
+
+void Bucket::give_up_all(uint32_t fall, const std::string& text) {
+  stage_ = Stage::kSettled;
+  if (way_ == GFXGRAPH_WAY_WORK) give_up(way_, way_, fall, text);  // over the pool's own buffers
+  for (uint32_t way = way_; way < GFXGRAPH_WAY_WORK; ++way) give_up(way, way + 1, fall, text);
+}
+
+// ---- memory
+
+Result<void> Bucket::find_memory(hip::Stream stream) {
+  const PoolSettings& settings = work_.settings();
+  const uint64_t needed = settings.row_bytes * size_;
+  if (!work_.reserve(needed)) {
+    give_up_all(GFXGRAPH_FALL_CAP,
+                fmt::format("bucket {} needs {} bytes of device memory, and the pool has {} of {}: "
+                            "raise max_device_bytes, or leave the bucket out",
+                            size_, needed, work_.reserved(), settings.max_device_bytes));
+    return {};
+  }
+  device_bytes_ = needed;
+  memory_.reserve(settings.tensors.size());
+  for (const Tensor& tensor : settings.tensors) {
+    Result<void*> memory = work_.allocate(tensor.row_bytes * size_);
+    if (!memory) {
+      release_memory();
+      give_up_all(GFXGRAPH_FALL_ALLOCATION,
+                  fmt::format("bucket {}, {} bytes for {}: {}", size_, tensor.row_bytes * size_,
+                              tensor.name, memory.error().message));
+      return {};
+    }
+    memory_.push_back(*memory);
+  }
+  // Also what no run copies in.
+  if (const Result<void> zero = make_zero(stream); !zero) {
+    release_memory();
+    return zero;
+  }
+  stage_ = settings.first_way == GFXGRAPH_WAY_WORK ? Stage::kSettled : Stage::kAllocated;
+  return {};
+}
+
+Result<void> Bucket::make_zero(hip::Stream stream) const {
+  for (size_t i = 0; i < memory_.size(); ++i) {
+    const uint64_t bytes = work_.settings().tensors[i].row_bytes * size_;
+    GFXGRAPH_TRY(work_.library().check(
+        work_.library().table().hipMemsetAsync(memory_[i], 0, bytes, stream), "hipMemsetAsync"));
+  }
+  return {};
+}
+
+void Bucket::release_step() noexcept {
+  step_.clear();
+  work_.release(step_bytes_);
+  device_bytes_ -= std::exchange(step_bytes_, 0);
+}
+
+void Bucket::release_memory() noexcept {
+  release_step();
+  for (void* const memory : memory_) work_.free(memory);
+  memory_.clear();
+  work_.release(device_bytes_.exchange(0));
+}
+
+// The last run's work may use the bucket's buffers still.
+Result<void> Bucket::follow(hip::Stream stream) {
+  const HipTable& hip = work_.library().table();
+  if (last_.known && last_.stream != stream) {
+    if (last_.event == nullptr) {
+      GFXGRAPH_TRY(work_.library().check(
+          hip.hipEventCreateWithFlags(&last_.event, hip::kDisableTiming), "an event"));
+    }
+    if (hip.hipEventRecord(last_.event, last_.stream) == hip::kSuccess) {
+      GFXGRAPH_TRY(work_.library().check(hip.hipStreamWaitEvent(stream, last_.event, 0),
+                                         "hipStreamWaitEvent"));
+    } else {  // the caller has destroyed it
+      hip.hipGetLastError();
+      GFXGRAPH_TRY(work_.library().wait_for(last_.stream));
+    }
+  }
+  last_.stream = stream;
+  last_.known = true;
+  return {};
+}
+
+Result<void> Bucket::copy_in(const Run& run) const {
+  const std::vector<Tensor>& tensors = work_.settings().tensors;
+  const HipTable& hip = work_.library().table();
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i].is_input) continue;
+    const uint64_t bytes = run.size * tensors[i].row_bytes;
+    const uint64_t rest = (size_ - run.size) * tensors[i].row_bytes;
+    hip::Error code =
+        hip.hipMemcpyAsync(memory_[i], run.memory[i], bytes, hip::kCopyDefault, run.stream);
+    if (code == hip::kSuccess && rest != 0) {
+      code = hip.hipMemsetAsync(static_cast<uint8_t*>(memory_[i]) + bytes, 0, rest, run.stream);
+    }
+    if (code != hip::kSuccess) [[unlikely]] {
+      return work_.library().check(
+          code, fmt::format("{} rows of {} into bucket {}", run.size, tensors[i].name, size_));
+    }
+  }
+  return {};
+}
+
+Result<void> Bucket::copy_out(const Run& run) const {
+  const std::vector<Tensor>& tensors = work_.settings().tensors;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i].is_output) continue;
+    const hip::Error code = work_.library().table().hipMemcpyAsync(
+        run.memory[i], memory_[i], run.size * tensors[i].row_bytes, hip::kCopyDefault, run.stream);
+    if (code != hip::kSuccess) [[unlikely]] {
+      return work_.library().check(
+          code, fmt::format("{} rows of {} out of bucket {}", run.size, tensors[i].name, size_));
+    }
+  }
+  return {};
+}
+
+// ---- ways
+
+Result<void> Bucket::call_work(hip::Stream stream, bool captured, RunResult& result) {
+  result.way = captured ? GFXGRAPH_WAY_CAPTURE : GFXGRAPH_WAY_WORK;
+  result.work_status = work_.call(size_, memory_.data(), stream, captured);
+  if (result.work_status == 0) [[likely]]
+    return {};
+  return tl::unexpected<Error>(work_error(result.work_status, size_));
+}
+
+// The function's work is done, once, whatever becomes of the capture.
+Result<void> Bucket::capture(hip::Stream stream, RunResult& result) {
+  Result<OwnedCapture> begun = BucketStep::begin(stream, work_.settings().capture_ms);
+  if (!begun) {
+    result.fall = GFXGRAPH_FALL_CAPTURE;
+    // Another thread's capture took too long: the next run tries again.
+    if (begun.error().status == Status::kNotReady) {
+      note(way_, begun.error().message);
+    } else {
+      give_up_all(GFXGRAPH_FALL_CAPTURE, begun.error().message);
+    }
+    return call_work(stream, false, result);
+  }
+  GFXGRAPH_TRY(call_work(stream, true, result));  // else the capture is abandoned
+  if (const Result<void> taken = step_.take(std::move(*begun)); !taken) {
+    release_step();
+    result.way = GFXGRAPH_WAY_WORK;
+    result.fall = GFXGRAPH_FALL_CAPTURE;
+    give_up_all(GFXGRAPH_FALL_CAPTURE, taken.error().message);
+    return {};
+  }
+  count(counts_.captures);
+  return prepare_captured();
+}
+
+Result<void> Bucket::prepare_captured() {
+  stage_ = Stage::kSettled;
+  note(way_, {});
+  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t more, step_.device_bytes());
+  if (!work_.reserve(more)) {
+    release_step();
+    give_up_all(
+        GFXGRAPH_FALL_CAP,
+        fmt::format("the step of bucket {} allocates {} bytes of device memory, and the pool has "
+                    "{} of {}: raise max_device_bytes",
+                    size_, more, work_.reserved(), work_.settings().max_device_bytes));
+    return {};
+  }
+  step_bytes_ = more;
+  device_bytes_ += more;
+  prepare_from(way_);
+  return {};
+}
+
+void Bucket::prepare_from(uint32_t way) {
+  for (; way < GFXGRAPH_WAY_WORK; ++way) {
+    const Result<void> prepared = step_.prepare(way);
+    if (prepared) return;
+    give_up(way, way + 1, GFXGRAPH_FALL_PREPARE, prepared.error().message);
+  }
+  release_step();  // only the caller's function is left
+}
+
+Result<void> Bucket::run_step(hip::Stream stream, RunResult& result) {
+  for (;;) {
+    const uint32_t way = way_.load(std::memory_order_relaxed);
+    result.fall = fall_;
+    if (way == GFXGRAPH_WAY_WORK) return call_work(stream, false, result);
+    result.way = way;
+    const Result<void> ran = step_.run(stream);
+    if (ran) [[likely]]
+      return {};
+    const bool may_go_on = step_.submitted_nothing(ran.error());
+    give_up(way, way + 1, GFXGRAPH_FALL_RUN, ran.error().message);
+    prepare_from(way + 1);
+    if (!may_go_on) return ran;
+  }
+}
+
+// ---- runs
+
+Result<void> Bucket::submit(const Run& run, RunResult& result) {
+  if (stage_.load(std::memory_order_relaxed) == Stage::kNew) [[unlikely]]
+    GFXGRAPH_TRY(find_memory(run.stream));
+  if (memory_.empty()) [[unlikely]] {
+    result.fall = fall_;
+    result.work_status = work_.call(run.size, run.memory, run.stream, false);
+    if (result.work_status == 0) return {};
+    return tl::unexpected<Error>(work_error(result.work_status, run.size));
+  }
+  GFXGRAPH_TRY(follow(run.stream));
+  GFXGRAPH_TRY(copy_in(run));
+  GFXGRAPH_TRY(stage_.load(std::memory_order_relaxed) == Stage::kSettled
+                   ? run_step(run.stream, result)
+                   : capture(run.stream, result));
+  result.padded_rows = size_ - run.size;
+  return copy_out(run);
+}
+
+Result<void> Bucket::run(const Run& run, RunResult& result) {
+  const std::lock_guard lock(mutex_);
+  if (!run.timed) return submit(run, result);
+  timings_.collect(counts_.end_to_end);
+  GFXGRAPH_ASSIGN_OR_RETURN(RunTimings::Pair* const pair, timings_.begin(run.stream));
+  if (pair == nullptr) count(counts_.untimed);
+  GFXGRAPH_TRY(submit(run, result));
+  return pair == nullptr ? Result<void>{} : timings_.end(*pair, run.stream);
+}
+
+Result<void> Bucket::warm(hip::Stream stream, RunResult& result) {
+  const std::lock_guard lock(mutex_);
+  if (stage_ == Stage::kNew) GFXGRAPH_TRY(find_memory(stream));
+  if (stage_ == Stage::kSettled) return {};
+  GFXGRAPH_TRY(follow(stream));
+  GFXGRAPH_TRY(make_zero(stream));
+  return capture(stream, result);
+}
+
+Result<void> Bucket::recapture() {
+  const std::lock_guard lock(mutex_);
+  if (last_.known) GFXGRAPH_TRY(work_.library().wait_for(last_.stream));
+  release_memory();
+  for (uint32_t way = 0; way < reasons_.size(); ++way) note(way, {});
+  last_.known = false;
+  fall_ = GFXGRAPH_FALL_NONE;
+  way_ = work_.settings().first_way;
+  stage_ = Stage::kNew;
+  return {};
+}
+
+void Bucket::collect_timings() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock.owns_lock()) timings_.collect(counts_.end_to_end);
+}
+
+}  // namespace gfxgraph::replayer

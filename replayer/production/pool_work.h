@@ -1,0 +1,71 @@
+// What all buckets of a pool share: its work, its tensors, its device and the memory that it may
+// use there. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gfxgraph/production.h"
+#include "replayer/abi/hip_library.h"
+#include "replayer/session/launch_lock.h"
+
+namespace gfxgraph::replayer {
+
+struct Tensor {
+  std::string name;
+  uint64_t row_bytes = 0;
+  bool is_input = false;
+  bool is_output = false;
+};
+
+struct PoolSettings {
+  std::string name;
+  std::vector<Tensor> tensors;
+  uint64_t row_bytes = 0;  // of all tensors
+  gfxgraph_work_t work = nullptr;
+  void* work_context = nullptr;
+  gfxgraph_fell_t fell = nullptr;
+  void* fell_context = nullptr;
+  uint32_t first_way = GFXGRAPH_WAY_GRAPH;
+  bool beyond_allowed = false;
+  uint64_t max_device_bytes = 0;  // 0: no cap
+  uint32_t capture_ms = 0;
+};
+
+class PoolWork {
+ public:
+  PoolWork(PoolSettings settings, std::shared_ptr<const HipLibrary> library, int device);
+
+  const PoolSettings& settings() const { return settings_; }
+  const HipLibrary& library() const { return *library_; }
+  const std::shared_ptr<const HipLibrary>& share_library() const { return library_; }
+  int device() const { return device_; }
+
+  // Calls the caller's function; its status.
+  int32_t call(uint64_t size, void* const* memory, hip::Stream stream, bool captured) const;
+  void tell(const gfxgraph_fall_t& fall) const;
+
+  // Takes bytes of the cap; false: it has not as many left.
+  bool reserve(uint64_t bytes) noexcept;
+  void release(uint64_t bytes) noexcept { reserved_ -= bytes; }
+  uint64_t reserved() const noexcept { return reserved_; }
+
+  // Device memory as if the program itself allocated it: a recorder in the process must know the
+  // buffers that captured launches use.
+  Result<void*> allocate(uint64_t bytes) const;
+  void free(void* memory) const noexcept;
+
+ private:
+  PoolSettings settings_;
+  std::shared_ptr<const HipLibrary> library_;
+  int device_;
+  std::shared_ptr<LaunchLock> launch_lock_;  // null: the runtime needs none
+  int (*malloc_)(void** pointer, size_t size);
+  int (*free_)(void* pointer);
+  std::atomic<uint64_t> reserved_{0};
+};
+
+}  // namespace gfxgraph::replayer
