@@ -1,10 +1,10 @@
-/* gfxgraph: parts for services that run one kind of work at many sizes. Over gfxgraph.h, whose rules
- * for errors, structures, ownership and processes apply; include it beside gfxgraph.h.
+/* gfxgraph: parts for services that run one kind of work at many sizes. Over gfxgraph.h, whose
+ * rules for errors, structures, ownership and processes apply; include it beside gfxgraph.h.
  *
  * A pool holds captured steps (gfxgraph/capture.h) in buckets by size, say batches of 8, 32 and 128
- * rows. A run of n rows takes the smallest bucket that is large enough: its rows are copied into the
- * bucket's own buffers, the rest of them becomes zeros, the bucket's step runs, and the first n rows
- * of each output are copied to the caller's memory.
+ * rows. A run of n rows takes the smallest bucket that is large enough: its rows are copied into
+ * the bucket's own buffers, the rest of them becomes zeros, the bucket's step runs, and the first n
+ * rows of each output are copied to the caller's memory.
  *
  *   gfxgraph_pool_create   sizes, tensors, and a function of the caller that submits the work
  *   gfxgraph_pool_warm     captures every bucket now; otherwise the first run of each does
@@ -25,7 +25,7 @@
  * their streams. A run waits on the host only for that lock; a bucket's first run holds it while
  * it captures. On HIP 5 runs of steps also take turns (kGraphKernelsMix in docs/runtime-quirks.md).
  *
- * Streams that runs used must exist until the pool is destroyed. hipStreamPerThread is refused: it
+ * A stream may be destroyed once the runs on it are complete. hipStreamPerThread is refused: it
  * names another stream in each thread.
  */
 #ifndef GFXGRAPH_PRODUCTION_H
@@ -72,8 +72,9 @@ typedef int32_t (*gfxgraph_work_t)(void* context, const gfxgraph_call_t* call);
 enum {
   GFXGRAPH_WAY_GRAPH = 0,
   GFXGRAPH_WAY_BATCH = 1,
-  GFXGRAPH_WAY_EAGER = 2,   /* the step, call by call: waits for the stream, as in gfxgraph_step_run */
-  GFXGRAPH_WAY_WORK = 3,    /* the caller's function */
+  GFXGRAPH_WAY_EAGER =
+      2,                 /* the step, call by call: waits for the stream, as in gfxgraph_step_run */
+  GFXGRAPH_WAY_WORK = 3, /* the caller's function */
   GFXGRAPH_WAY_CAPTURE = 4, /* the caller's function, which was captured: the work is done once */
   GFXGRAPH_WAYS = 5
 };
@@ -100,7 +101,7 @@ typedef struct gfxgraph_fall_t {
   uint64_t bucket_size; /* in rows; 0: beyond */
   uint32_t way;         /* that was given up */
   uint32_t next_way;
-  uint32_t fall;    /* GFXGRAPH_FALL_... */
+  uint32_t fall; /* GFXGRAPH_FALL_... */
   uint32_t reserved;
   const char* text; /* the reason; during the call */
 } gfxgraph_fall_t;
@@ -119,7 +120,7 @@ enum {
 typedef struct gfxgraph_pool_options_t {
   uint32_t struct_size;
   uint32_t size_count;
-  const uint64_t* sizes; /* of the buckets, in rows: ascending, none twice; copied */
+  const uint64_t* sizes;            /* of the buckets, in rows: ascending, none twice; copied */
   const gfxgraph_tensor_t* tensors; /* copied, with their names */
   uint32_t tensor_count;
   uint32_t first_way; /* GFXGRAPH_WAY_GRAPH, the default, to _WORK, which captures nothing */
@@ -127,17 +128,18 @@ typedef struct gfxgraph_pool_options_t {
   void* work_context;
   gfxgraph_fell_t fell; /* may be NULL */
   void* fell_context;
-  const char* name; /* a label of the metrics; NULL: "pool"; copied */
-  uint32_t beyond;  /* GFXGRAPH_BEYOND_... */
+  const char* name;  /* a label of the metrics; NULL: "pool"; copied */
+  uint32_t beyond;   /* GFXGRAPH_BEYOND_... */
   uint32_t reserved; /* zero */
   /* Of device memory for all buckets: their buffers, and what their steps allocate (memory that the
    * work allocates and frees). A bucket that needs more than is left is refused before it is
    * allocated or captured. Its runs call the function over the caller's memory, with the run's own
    * size. 0: no cap. */
   uint64_t max_device_bytes;
-  uint32_t capture_milliseconds; /* to wait for a capture of another thread; 0: 10,000. A run that
-                                    waited in vain goes by the function, and the next one captures */
-  uint32_t reserved2; /* zero */
+  uint32_t
+      capture_milliseconds; /* to wait for a capture of another thread; 0: 10,000. A run that
+                               waited in vain goes by the function, and the next one captures */
+  uint32_t reserved2;       /* zero */
 } gfxgraph_pool_options_t;
 GFXGRAPH_API gfxgraph_pool_options_t gfxgraph_pool_options_default(void) GFXGRAPH_NOEXCEPT;
 
@@ -155,8 +157,8 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_warm(gfxgraph_pool_t pool,
 
 typedef struct gfxgraph_pool_run_t {
   uint32_t struct_size;
-  uint32_t timed;      /* 1: measure the time end to end (gfxgraph_bucket_info_t), with two events */
-  uint64_t size;       /* in rows, from 1 */
+  uint32_t timed; /* 1: measure the time end to end (gfxgraph_bucket_info_t), with two events */
+  uint64_t size;  /* in rows, from 1 */
   void* const* memory; /* of the caller, for each tensor: `size` rows to read, to write, or both */
   void* hip_stream;    /* NULL: HIP's null stream */
 } gfxgraph_pool_run_t;
@@ -177,10 +179,10 @@ typedef struct gfxgraph_pool_result_t {
  * waits for nothing in the ways graph and batch, once the bucket is captured.
  * `result` may be NULL; it is filled also if the function fails.
  * Errors: the status of the caller's function, unchanged, with work_status set to it; outputs then
- * are undefined. GFXGRAPH_NOT_FOUND: no bucket is large enough. GFXGRAPH_UNSUPPORTED, and nothing is
- * submitted: the stream is capturing, or the thread has a capture open. Otherwise the copies or the
- * step failed: where it is not certain that a failed step submitted nothing, no other way repeats
- * it in this run; the next runs take the next way. */
+ * are undefined. GFXGRAPH_NOT_FOUND: no bucket is large enough. GFXGRAPH_UNSUPPORTED, and nothing
+ * is submitted: the stream is capturing, or the thread has a capture open. Otherwise the copies or
+ * the step failed: where it is not certain that a failed step submitted nothing, no other way
+ * repeats it in this run; the next runs take the next way. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_run(gfxgraph_pool_t pool,
                                                  const gfxgraph_pool_run_t* run,
                                                  gfxgraph_pool_result_t* result) GFXGRAPH_NOEXCEPT;
@@ -194,8 +196,10 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_recapture(gfxgraph_pool_t pool,
  * None of these waits for a run or stops one. Counts of one call may be of slightly different
  * moments while runs go on. */
 
-#define GFXGRAPH_BUCKET_BEYOND (UINT32_MAX - 1) /* runs of more rows than the largest bucket has */
-#define GFXGRAPH_BUCKET_ALL UINT32_MAX          /* the whole pool */
+#define GFXGRAPH_BUCKET_BEYOND                                                          \
+  (UINT32_MAX - 1)                     /* runs of more rows than the largest bucket has \
+                                        */
+#define GFXGRAPH_BUCKET_ALL UINT32_MAX /* the whole pool */
 
 /* Microseconds. Percentiles are at most 6.25 % above the true ones. */
 typedef struct gfxgraph_latency_t {
@@ -209,19 +213,19 @@ typedef struct gfxgraph_latency_t {
 
 typedef struct gfxgraph_bucket_info_t {
   uint32_t struct_size;
-  uint32_t way;          /* that the next run takes; _CAPTURE: it captures; of _ALL: the first way */
-  uint64_t size;         /* in rows; 0: beyond, or all */
-  uint64_t device_bytes; /* that it holds now */
+  uint32_t way;  /* that the next run takes; _CAPTURE: it captures; of _ALL: the first way */
+  uint64_t size; /* in rows; 0: beyond, or all */
+  uint64_t device_bytes;          /* that it holds now */
   uint64_t runs[GFXGRAPH_WAYS];   /* that succeeded, by way */
   uint64_t falls[GFXGRAPH_FALLS]; /* runs that took another way than the first, by the reason why
                                      the first one was given up; index 0 is not used */
-  uint64_t captures;      /* that succeeded */
-  uint64_t work_failures; /* runs and captures that ended with a status of the function */
-  uint64_t failures;      /* runs that ended with another one, after a bucket was found */
-  uint64_t rows;          /* of runs that succeeded; what was refused is in none of these */
+  uint64_t captures;              /* that succeeded */
+  uint64_t work_failures;         /* runs and captures that ended with a status of the function */
+  uint64_t failures;              /* runs that ended with another one, after a bucket was found */
+  uint64_t rows;                  /* of runs that succeeded; what was refused is in none of these */
   uint64_t padded_rows;
-  uint64_t padded_bytes;  /* those rows, of all tensors */
-  uint64_t untimed;       /* runs with `timed` while four such runs of the bucket were in flight */
+  uint64_t padded_bytes; /* those rows, of all tensors */
+  uint64_t untimed;      /* runs with `timed` while four such runs of the bucket were in flight */
   gfxgraph_latency_t submit;     /* the call on the host, of runs that succeeded */
   gfxgraph_latency_t end_to_end; /* runs with `timed`: from where the stream reaches the run to the
                                     end of its copies, seen at the next timed run or info */

@@ -83,7 +83,8 @@ class Pool {
     }
   }
   static void check(gfxgraph_status_t status) {
-    if (const std::exception_ptr one = std::exchange(thrown(), nullptr)) std::rethrow_exception(one);
+    if (const std::exception_ptr one = std::exchange(thrown(), nullptr))
+      std::rethrow_exception(one);
     detail::check(status);
   }
   // The text may grow between two calls.

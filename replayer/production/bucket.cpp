@@ -116,25 +116,27 @@ void Bucket::release_memory() noexcept {
   work_.release(device_bytes_.exchange(0));
 }
 
-// The last run's work may use the bucket's buffers still.
+// The last run's work may use the bucket's buffers still. Its stream may be gone when that is done.
 Result<void> Bucket::follow(hip::Stream stream) {
-  const HipTable& hip = work_.library().table();
+  const HipLibrary& library = work_.library();
   if (last_.known && last_.stream != stream) {
-    if (last_.event == nullptr) {
-      GFXGRAPH_TRY(work_.library().check(
-          hip.hipEventCreateWithFlags(&last_.event, hip::kDisableTiming), "an event"));
-    }
-    if (hip.hipEventRecord(last_.event, last_.stream) == hip::kSuccess) {
-      GFXGRAPH_TRY(work_.library().check(hip.hipStreamWaitEvent(stream, last_.event, 0),
-                                         "hipStreamWaitEvent"));
-    } else {  // the caller has destroyed it
-      hip.hipGetLastError();
-      GFXGRAPH_TRY(work_.library().wait_for(last_.stream));
-    }
+    GFXGRAPH_ASSIGN_OR_RETURN(const bool done, library.is_idle(last_.stream));
+    if (!done) GFXGRAPH_TRY(order_behind_last(stream));
   }
   last_.stream = stream;
   last_.known = true;
   return {};
+}
+
+Result<void> Bucket::order_behind_last(hip::Stream stream) {
+  const HipLibrary& library = work_.library();
+  const HipTable& hip = library.table();
+  if (last_.event == nullptr) {
+    GFXGRAPH_TRY(
+        library.check(hip.hipEventCreateWithFlags(&last_.event, hip::kDisableTiming), "an event"));
+  }
+  GFXGRAPH_TRY(library.check(hip.hipEventRecord(last_.event, last_.stream), "hipEventRecord"));
+  return library.check(hip.hipStreamWaitEvent(stream, last_.event, 0), "hipStreamWaitEvent");
 }
 
 Result<void> Bucket::copy_in(const Run& run) const {

@@ -61,6 +61,7 @@ class Bucket {
   Result<void> find_memory(hip::Stream stream);
   Result<void> make_zero(hip::Stream stream) const;
   Result<void> follow(hip::Stream stream);
+  Result<void> order_behind_last(hip::Stream stream);
   Result<void> copy_in(const Run& run) const;
   Result<void> copy_out(const Run& run) const;
   Result<void> call_work(hip::Stream stream, bool captured, RunResult& result);

@@ -37,8 +37,8 @@ gfxgraph_status_t on_device(gfxgraph_pool_t pool, Body&& body) noexcept {
 }
 
 Result<std::vector<uint64_t>> read_sizes(const gfxgraph_pool_options_t& options) {
-  GFXGRAPH_TRY(
-      require(options.sizes != nullptr && options.size_count != 0, "a pool needs sizes, one at least"));
+  GFXGRAPH_TRY(require(options.sizes != nullptr && options.size_count != 0,
+                       "a pool needs sizes, one at least"));
   std::vector<uint64_t> sizes(options.sizes, options.sizes + options.size_count);
   for (size_t i = 0; i < sizes.size(); ++i) {
     const uint64_t before = i == 0 ? 0 : sizes[i - 1];
@@ -100,8 +100,9 @@ Result<PoolSettings> read_settings(const gfxgraph_pool_options_t& options, uint6
 
 // The stream's order must be that of what the pool submits to it.
 Result<void> check_stream(const HipLibrary& library, void* stream) {
-  GFXGRAPH_TRY(require(stream != kStreamPerThread,
-                       "hipStreamPerThread is another stream in each thread: name one of your own"));
+  GFXGRAPH_TRY(
+      require(stream != kStreamPerThread,
+              "hipStreamPerThread is another stream in each thread: name one of your own"));
   if (is_capturing()) [[unlikely]] {
     return fail(Status::kUnsupported,
                 "this thread has a capture open (gfxgraph_capture_begin), which cannot have a run "
@@ -109,8 +110,8 @@ Result<void> check_stream(const HipLibrary& library, void* stream) {
   }
   if (stream == nullptr || library.table().hipStreamIsCapturing == nullptr) return {};
   int status = hip::kNotCapturing;
-  GFXGRAPH_TRY(library.check(library.table().hipStreamIsCapturing(stream, &status),
-                             "hipStreamIsCapturing"));
+  GFXGRAPH_TRY(
+      library.check(library.table().hipStreamIsCapturing(stream, &status), "hipStreamIsCapturing"));
   if (status == hip::kNotCapturing) [[likely]]
     return {};
   return fail(Status::kUnsupported,
@@ -138,12 +139,9 @@ gfxgraph_latency_t latency(const Durations& durations) {
   const auto microseconds = [&](double share) {
     return static_cast<double>(durations.percentile(share)) / kNanoseconds;
   };
-  return {durations.count(),
-          static_cast<double>(durations.sum()) / kNanoseconds,
-          microseconds(0.5),
-          microseconds(0.9),
-          microseconds(0.99),
-          static_cast<double>(durations.most()) / kNanoseconds};
+  return {durations.count(),  static_cast<double>(durations.sum()) / kNanoseconds,
+          microseconds(0.5),  microseconds(0.9),
+          microseconds(0.99), static_cast<double>(durations.most()) / kNanoseconds};
 }
 
 Result<void> give_text(const std::string& text, char* to, uint64_t capacity, uint64_t* size) {

@@ -11,8 +11,33 @@ namespace {
 
 constexpr std::array<const char*, GFXGRAPH_WAYS> kWays = {"graph", "batch", "eager", "work",
                                                           "capture"};
-constexpr std::array<const char*, GFXGRAPH_FALLS> kFalls = {
-    "none", "capture", "prepare", "run", "cap", "allocation", "beyond"};
+constexpr std::array<const char*, GFXGRAPH_FALLS> kFalls = {"none", "capture",    "prepare", "run",
+                                                            "cap",  "allocation", "beyond"};
+
+using Info = gfxgraph_bucket_info_t;
+
+struct Number {
+  const char* name;
+  uint64_t Info::* value;
+  const char* help;
+  const char* unit = "";
+};
+constexpr Number kCounters[] = {
+    {"gfxgraph_pool_captures", &Info::captures, "Captures that succeeded."},
+    {"gfxgraph_pool_work_failures", &Info::work_failures,
+     "Runs and captures in which the caller's function failed."},
+    {"gfxgraph_pool_failures", &Info::failures, "Runs that failed otherwise."},
+    {"gfxgraph_pool_rows", &Info::rows, "Rows of runs that succeeded, without padding."},
+    {"gfxgraph_pool_padded_rows", &Info::padded_rows, "Rows of zeros behind them."},
+    {"gfxgraph_pool_padded_bytes", &Info::padded_bytes, "Bytes of these rows, of all tensors.",
+     "bytes"},
+    {"gfxgraph_pool_untimed_runs", &Info::untimed,
+     "Runs whose time end to end was asked for and not measured."},
+};
+constexpr Number kGauges[] = {
+    {"gfxgraph_pool_device_bytes", &Info::device_bytes, "Device memory that buckets hold.",
+     "bytes"},
+};
 
 struct Quantile {
   const char* label;
@@ -56,20 +81,22 @@ class Text {
               std::string_view value) {
     text_ += fmt::format("{}{}{{{}{}}} {}\n", name_, suffix, of.labels, more, value);
   }
-  // A number of each bucket.
-  template <typename Number>
-  void each(const char* suffix, Number number) {
-    for (const BucketSample& one : samples_)
-      sample(suffix, one, "", fmt::format("{}", number(one.sums.info)));
+  void number(const char* suffix, const BucketSample& of, std::string_view more, uint64_t value) {
+    sample(suffix, of, more, fmt::to_string(value));
   }
   // Numbers of each bucket, by a label.
-  template <typename Numbers>
-  void by(const char* label, std::span<const char* const> names, size_t first, Numbers numbers) {
+  void by(const char* label, std::span<const char* const> names, size_t first,
+          const uint64_t* (*values)(const Info& info)) {
     for (const BucketSample& one : samples_) {
       for (size_t i = first; i < names.size(); ++i) {
-        sample("_total", one, fmt::format(",{}=\"{}\"", label, names[i]),
-               fmt::format("{}", numbers(one.sums.info)[i]));
+        number("_total", one, fmt::format(",{}=\"{}\"", label, names[i]), values(one.sums.info)[i]);
       }
+    }
+  }
+  void numbers(std::span<const Number> all, const char* type, const char* suffix) {
+    for (const Number& one : all) {
+      family(one.name, type, one.help, one.unit);
+      for (const BucketSample& of : samples_) number(suffix, of, "", of.sums.info.*one.value);
     }
   }
   void summary(Durations BucketSums::* which) {
@@ -80,7 +107,7 @@ class Text {
         sample("", one, fmt::format(",quantile=\"{}\"", quantile.label),
                seconds(durations.percentile(quantile.share)));
       }
-      sample("_count", one, "", fmt::format("{}", durations.count()));
+      number("_count", one, "", durations.count());
       sample("_sum", one, "", seconds(durations.sum()));
     }
   }
@@ -124,33 +151,15 @@ Result<std::string> metrics_text(std::span<Pool* const> pools) {
                               k, i, pools[i]->settings().name));
     }
   }
-  using Info = gfxgraph_bucket_info_t;
   const std::vector<BucketSample> samples = samples_of(pools);
   Text text(samples);
   text.family("gfxgraph_pool_runs", "counter", "Runs that succeeded, by the way that they went.");
-  text.by("way", kWays, 0, [](const Info& info) -> const auto& { return info.runs; });
+  text.by("way", kWays, 0, [](const Info& info) { return &info.runs[0]; });
   text.family("gfxgraph_pool_falls", "counter",
               "Runs that went another way than the first, by the reason.");
-  text.by("reason", kFalls, 1, [](const Info& info) -> const auto& { return info.falls; });
-  text.family("gfxgraph_pool_captures", "counter", "Captures that succeeded.");
-  text.each("_total", [](const Info& info) { return info.captures; });
-  text.family("gfxgraph_pool_work_failures", "counter",
-              "Runs and captures in which the caller's function failed.");
-  text.each("_total", [](const Info& info) { return info.work_failures; });
-  text.family("gfxgraph_pool_failures", "counter", "Runs that failed otherwise.");
-  text.each("_total", [](const Info& info) { return info.failures; });
-  text.family("gfxgraph_pool_rows", "counter", "Rows of runs that succeeded, without padding.");
-  text.each("_total", [](const Info& info) { return info.rows; });
-  text.family("gfxgraph_pool_padded_rows", "counter", "Rows of zeros behind them.");
-  text.each("_total", [](const Info& info) { return info.padded_rows; });
-  text.family("gfxgraph_pool_padded_bytes", "counter", "Bytes of these rows, of all tensors.",
-              "bytes");
-  text.each("_total", [](const Info& info) { return info.padded_bytes; });
-  text.family("gfxgraph_pool_untimed_runs", "counter",
-              "Runs whose time end to end was asked for and not measured.");
-  text.each("_total", [](const Info& info) { return info.untimed; });
-  text.family("gfxgraph_pool_device_bytes", "gauge", "Device memory that buckets hold.", "bytes");
-  text.each("", [](const Info& info) { return info.device_bytes; });
+  text.by("reason", kFalls, 1, [](const Info& info) { return &info.falls[0]; });
+  text.numbers(kCounters, "counter", "_total");
+  text.numbers(kGauges, "gauge", "");
   text.family("gfxgraph_pool_submit_seconds", "summary", "Time of the call on the host.",
               "seconds");
   text.summary(&BucketSums::submit);

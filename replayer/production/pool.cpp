@@ -28,8 +28,8 @@ Pool::Pool(PoolSettings settings, const std::vector<uint64_t>& sizes,
 
 Result<void> Pool::run(const Run& run, gfxgraph_pool_result_t& result) {
   const Clock::time_point begin = Clock::now();
-  const auto chosen = static_cast<size_t>(std::ranges::lower_bound(sizes_, run.size) -
-                                          sizes_.begin());
+  const auto chosen =
+      static_cast<size_t>(std::ranges::lower_bound(sizes_, run.size) - sizes_.begin());
   const bool beyond = chosen == buckets_.size();
   if (beyond && !settings().beyond_allowed) {
     return fail(Status::kNotFound,

@@ -28,8 +28,7 @@ Result<RunTimings::Pair*> RunTimings::begin(hip::Stream stream) {
 }
 
 Result<void> RunTimings::end(Pair& pair, hip::Stream stream) {
-  GFXGRAPH_TRY(
-      library_.check(library_.table().hipEventRecord(pair.end, stream), "hipEventRecord"));
+  GFXGRAPH_TRY(library_.check(library_.table().hipEventRecord(pair.end, stream), "hipEventRecord"));
   pair.in_flight = true;
   return {};
 }

@@ -30,7 +30,8 @@ static int run(gfxgraph::Pool& pool, int n, int* in, int* out, hipStream_t strea
   std::vector<int> rows(static_cast<size_t>(n) * kColumns), got(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int>(i * 2654435761u >> 8);
   const size_t bytes = rows.size() * sizeof(int);
-  check(hipMemcpyAsync(in, rows.data(), bytes, hipMemcpyHostToDevice, stream), "copy to the device");
+  check(hipMemcpyAsync(in, rows.data(), bytes, hipMemcpyHostToDevice, stream),
+        "copy to the device");
 
   void* const memory[] = {in, out};
   pool.run(static_cast<uint64_t>(n), memory, stream);  // asynchronous, as a launch
@@ -59,16 +60,16 @@ static int run_all() {
   int wrong = 0;
   {
     constexpr uint64_t kRow = kColumns * sizeof(int);
-    gfxgraph::Pool pool({4, 16, kMost},
-                        {{"in", kRow, GFXGRAPH_TENSOR_INPUT, 0},
-                         {"out", kRow, GFXGRAPH_TENSOR_OUTPUT, 0}},
-                        [](const gfxgraph_call_t& call) {
-                          add_sums<<<static_cast<unsigned>(call.size), kColumns, 0,
-                                     static_cast<hipStream_t>(call.hip_stream)>>>(
-                              static_cast<const int*>(call.memory[0]),
-                              static_cast<int*>(call.memory[1]), static_cast<int>(call.size));
-                          check(hipGetLastError(), "add_sums");
-                        });
+    gfxgraph::Pool pool(
+        {4, 16, kMost},
+        {{"in", kRow, GFXGRAPH_TENSOR_INPUT, 0}, {"out", kRow, GFXGRAPH_TENSOR_OUTPUT, 0}},
+        [](const gfxgraph_call_t& call) {
+          add_sums<<<static_cast<unsigned>(call.size), kColumns, 0,
+                     static_cast<hipStream_t>(call.hip_stream)>>>(
+              static_cast<const int*>(call.memory[0]), static_cast<int*>(call.memory[1]),
+              static_cast<int>(call.size));
+          check(hipGetLastError(), "add_sums");
+        });
     pool.warm(stream);
     for (int n = 1; n <= kMost; ++n) wrong += run(pool, n, in, out, stream);
 
