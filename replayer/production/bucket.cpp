@@ -209,8 +209,6 @@ Result<void> Bucket::capture(hip::Stream stream, RunResult& result) {
 }
 
 Result<void> Bucket::prepare_captured() {
-  stage_ = Stage::kSettled;
-  note(way_, {});
   GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t more, step_.device_bytes());
   if (!work_.reserve(more)) {
     release_step();
@@ -223,6 +221,8 @@ Result<void> Bucket::prepare_captured() {
   }
   step_bytes_ = more;
   device_bytes_ += more;
+  stage_ = Stage::kSettled;
+  note(way_, {});
   prepare_from(way_);
   return {};
 }
@@ -241,11 +241,16 @@ Result<void> Bucket::run_step(hip::Stream stream, RunResult& result) {
     const uint32_t way = way_.load(std::memory_order_relaxed);
     result.fall = fall_;
     if (way == GFXGRAPH_WAY_WORK) return call_work(stream, false, result);
+    if (!step_.is_ready()) [[unlikely]] {  // no host memory to prepare it when that was due
+      prepare_from(way);
+      continue;
+    }
     result.way = way;
     const Result<void> ran = step_.run(stream);
     if (ran) [[likely]]
       return {};
     const bool may_go_on = step_.submitted_nothing(ran.error());
+    step_.drop_way();
     give_up(way, way + 1, GFXGRAPH_FALL_RUN, ran.error().message);
     prepare_from(way + 1);
     if (!may_go_on) return ran;

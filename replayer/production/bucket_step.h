@@ -32,10 +32,12 @@ class BucketStep {
   Result<uint64_t> device_bytes() const;
   // Makes the step of a GFXGRAPH_WAY_..., in place of an earlier one.
   Result<void> prepare(uint32_t way);
+  bool is_ready() const { return step_ != nullptr; }
   Result<void> run(hip::Stream stream) const;
   // Whether a run that failed so has certainly submitted nothing.
   bool submitted_nothing(const Error& error) const;
-  // Waits for the step.
+  // The step alone, or all that was captured. They wait for the step.
+  void drop_way() noexcept { step_.reset(); }
   void clear() noexcept;
 
  private:

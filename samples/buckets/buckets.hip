@@ -25,6 +25,16 @@ static void check(hipError_t error, const char* what) {
     throw std::runtime_error(std::string(what) + ": " + hipGetErrorString(error));
 }
 
+// The work for a size, over the buffers that the pool gives.
+static void submit(const gfxgraph_call_t& call) {
+  const auto* const in = static_cast<const int*>(call.memory[0]);
+  auto* const out = static_cast<int*>(call.memory[1]);
+  const auto rows = static_cast<unsigned>(call.size);
+  const auto stream = static_cast<hipStream_t>(call.hip_stream);
+  add_sums<<<rows, kColumns, 0, stream>>>(in, out, static_cast<int>(rows));
+  check(hipGetLastError(), "add_sums");
+}
+
 // One run of n rows; how many of its numbers are wrong.
 static int run(gfxgraph::Pool& pool, int n, int* in, int* out, hipStream_t stream) {
   std::vector<int> rows(static_cast<size_t>(n) * kColumns), got(rows.size());
@@ -62,14 +72,7 @@ static int run_all() {
     constexpr uint64_t kRow = kColumns * sizeof(int);
     gfxgraph::Pool pool(
         {4, 16, kMost},
-        {{"in", kRow, GFXGRAPH_TENSOR_INPUT, 0}, {"out", kRow, GFXGRAPH_TENSOR_OUTPUT, 0}},
-        [](const gfxgraph_call_t& call) {
-          add_sums<<<static_cast<unsigned>(call.size), kColumns, 0,
-                     static_cast<hipStream_t>(call.hip_stream)>>>(
-              static_cast<const int*>(call.memory[0]), static_cast<int*>(call.memory[1]),
-              static_cast<int>(call.size));
-          check(hipGetLastError(), "add_sums");
-        });
+        {{"in", kRow, GFXGRAPH_TENSOR_INPUT, 0}, {"out", kRow, GFXGRAPH_TENSOR_OUTPUT, 0}}, submit);
     pool.warm(stream);
     for (int n = 1; n <= kMost; ++n) wrong += run(pool, n, in, out, stream);
 
