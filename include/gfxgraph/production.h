@@ -16,6 +16,8 @@
  * changes no other bucket. Each run is counted by the way that it went, and by the reason if that
  * was not the first one.
  *
+ * Validation. Every n-th run of a bucket may be compared with the function's own work.
+ *
  * Capturing needs gfxgraph's hooks in the process (gfxgraph/capture.h). Without them the pool works
  * by the caller's function alone, and says so.
  *
@@ -43,13 +45,32 @@ typedef struct gfxgraph_pool_s* gfxgraph_pool_t;
 
 #define GFXGRAPH_TENSOR_INPUT 1u  /* copied in before the work, padded with zeros */
 #define GFXGRAPH_TENSOR_OUTPUT 2u /* copied out after it; with _INPUT: both, in one buffer */
+/* What numbers are, for gfxgraph_pool_options_t.validate_every. */
+enum {
+  GFXGRAPH_TYPE_BYTES = 0, /* integers and everything else: compared bit by bit */
+  GFXGRAPH_TYPE_F16 = 1,
+  GFXGRAPH_TYPE_BF16 = 2,
+  GFXGRAPH_TYPE_F32 = 3,
+  GFXGRAPH_TYPE_F64 = 4,
+  GFXGRAPH_TYPES = 5
+};
 /* Rows without gaps: as many as the size of the run. */
 typedef struct gfxgraph_tensor_t {
   const char* name;   /* for messages; NULL: its number */
-  uint64_t row_bytes; /* not 0 */
+  uint64_t row_bytes; /* not 0; whole numbers of `type` */
   uint32_t use;       /* GFXGRAPH_TENSOR_... */
-  uint32_t reserved;  /* zero */
+  uint32_t type;      /* GFXGRAPH_TYPE_... */
 } gfxgraph_tensor_t;
+
+/* Device memory of the caller beside the tensors that the work changes from run to run, say a cache
+ * of keys and values. */
+typedef struct gfxgraph_state_t {
+  const char* name;  /* for messages; NULL: its number */
+  void* memory;      /* lives as long as the pool */
+  uint64_t bytes;    /* not 0; whole numbers of `type` */
+  uint32_t type;     /* GFXGRAPH_TYPE_... */
+  uint32_t reserved; /* zero */
+} gfxgraph_state_t;
 
 /* One call of the caller's function. */
 typedef struct gfxgraph_call_t {
@@ -128,18 +149,29 @@ typedef struct gfxgraph_pool_options_t {
   void* work_context;
   gfxgraph_fell_t fell; /* may be NULL */
   void* fell_context;
-  const char* name;  /* a label of the metrics; NULL: "pool"; copied */
-  uint32_t beyond;   /* GFXGRAPH_BEYOND_... */
-  uint32_t reserved; /* zero */
+  const char* name; /* a label of the metrics; NULL: "pool"; copied */
+  uint32_t beyond;  /* GFXGRAPH_BEYOND_... */
+  /* Every n-th run of a bucket is validated; 0, the default: none. The function does the same work
+   * again over copies of the inputs and of `states`, and the outputs and states of both are
+   * compared on the host. Where they differ, the run's outputs and the states are those of the
+   * function. Such a run waits for its stream. It needs a second set of buffers, and two of
+   * `states`, beneath max_device_bytes. */
+  uint32_t validate_every;
   /* Of device memory for all buckets: their buffers, and what their steps allocate (memory that the
    * work allocates and frees). A bucket that needs more than is left is refused before it is
    * allocated or captured. Its runs call the function over the caller's memory, with the run's own
    * size. 0: no cap. */
   uint64_t max_device_bytes;
-  uint32_t
-      capture_milliseconds; /* to wait for a capture of another thread; 0: 10,000. A run that
-                               waited in vain goes by the function, and the next one captures */
-  uint32_t reserved2;       /* zero */
+  /* To wait for a capture of another thread; 0: 10,000. A run that waited in vain goes by the
+   * function, and the next one captures. */
+  uint32_t capture_milliseconds;
+  uint32_t state_count;
+  /* Copied. With states, runs of all buckets are submitted one after the other; their order on the
+   * device is the caller's matter. */
+  const gfxgraph_state_t* states;
+  /* By GFXGRAPH_TYPE_...: numbers are equal if |a - b| <= tolerance * max(1, |b|), b the
+   * function's, or if both are NaN. Not of _BYTES. */
+  double tolerance[GFXGRAPH_TYPES];
 } gfxgraph_pool_options_t;
 GFXGRAPH_API gfxgraph_pool_options_t gfxgraph_pool_options_default(void) GFXGRAPH_NOEXCEPT;
 
@@ -164,6 +196,14 @@ typedef struct gfxgraph_pool_run_t {
 } gfxgraph_pool_run_t;
 GFXGRAPH_API gfxgraph_pool_run_t gfxgraph_pool_run_default(void) GFXGRAPH_NOEXCEPT;
 
+enum {
+  GFXGRAPH_VALIDATION_NONE = 0, /* it was not due */
+  GFXGRAPH_VALIDATION_EQUAL = 1,
+  GFXGRAPH_VALIDATION_DIFFERENT = 2, /* the run's results are those of the function */
+  GFXGRAPH_VALIDATION_UNCOMPARED =
+      3, /* no step ran, or there is no room for a second set of buffers */
+  GFXGRAPH_VALIDATIONS = 4
+};
 typedef struct gfxgraph_pool_result_t {
   uint32_t struct_size;
   uint32_t way;         /* GFXGRAPH_WAY_... */
@@ -171,7 +211,7 @@ typedef struct gfxgraph_pool_result_t {
   uint32_t fall;        /* why not the first way; GFXGRAPH_FALL_NONE: it was, or it was captured */
   uint64_t bucket_size; /* in rows; 0: beyond */
   int32_t work_status;  /* of the caller's function; 0 if it was not called */
-  uint32_t reserved;
+  uint32_t validation;  /* GFXGRAPH_VALIDATION_... */
 } gfxgraph_pool_result_t;
 /* Submits one run behind what the stream holds. The caller's memory belongs to the run until the
  * stream has done its work. Kernels must reach it (device, managed or pinned memory): a bucket that
@@ -225,7 +265,9 @@ typedef struct gfxgraph_bucket_info_t {
   uint64_t rows;                  /* of runs that succeeded; what was refused is in none of these */
   uint64_t padded_rows;
   uint64_t padded_bytes; /* those rows, of all tensors */
-  uint64_t untimed;      /* runs with `timed` while four such runs of the bucket were in flight */
+  uint64_t
+      validations[GFXGRAPH_VALIDATIONS]; /* runs that were due, by result; index 0 is not used */
+  uint64_t untimed; /* runs with `timed` while four such runs of the bucket were in flight */
   gfxgraph_latency_t submit;     /* the call on the host, of runs that succeeded */
   gfxgraph_latency_t end_to_end; /* runs with `timed`: from where the stream reaches the run to the
                                     end of its copies, seen at the next timed run or info */

@@ -16,6 +16,9 @@ Bucket::Bucket(PoolWork& work, uint32_t number, uint64_t size)
       number_(number),
       size_(size),
       way_(work.settings().first_way),
+      buffers_(work, size),
+      validation_(work, size),
+      runs_to_validation_(work.settings().validate_every),
       timings_(work.library()) {}
 
 Bucket::~Bucket() {
@@ -63,57 +66,35 @@ void Bucket::give_up_all(uint32_t fall, const std::string& text) {
 // ---- memory
 
 Result<void> Bucket::find_memory(hip::Stream stream) {
-  const PoolSettings& settings = work_.settings();
-  const uint64_t needed = settings.row_bytes * size_;
-  if (!work_.reserve(needed)) {
-    give_up_all(GFXGRAPH_FALL_CAP,
-                fmt::format("bucket {} needs {} bytes of device memory, and the pool has {} of {}: "
-                            "raise max_device_bytes, or leave the bucket out",
-                            size_, needed, work_.reserved(), settings.max_device_bytes));
+  if (const std::optional<Refusal> refusal = buffers_.allocate()) {
+    give_up_all(refusal->fall, refusal->text);
     return {};
   }
-  device_bytes_ = needed;
-  memory_.reserve(settings.tensors.size());
-  for (const Tensor& tensor : settings.tensors) {
-    Result<void*> memory = work_.allocate(tensor.row_bytes * size_);
-    if (!memory) {
-      release_memory();
-      give_up_all(GFXGRAPH_FALL_ALLOCATION,
-                  fmt::format("bucket {}, {} bytes for {}: {}", size_, tensor.row_bytes * size_,
-                              tensor.name, memory.error().message));
-      return {};
-    }
-    memory_.push_back(*memory);
-  }
   // Also what no run copies in.
-  if (const Result<void> zero = make_zero(stream); !zero) {
+  if (const Result<void> zero = buffers_.make_zero(stream); !zero) {
     release_memory();
     return zero;
   }
-  stage_ = settings.first_way == GFXGRAPH_WAY_WORK ? Stage::kSettled : Stage::kAllocated;
+  sum_bytes();
+  stage_ = way_ == GFXGRAPH_WAY_WORK ? Stage::kSettled : Stage::kAllocated;
   return {};
 }
 
-Result<void> Bucket::make_zero(hip::Stream stream) const {
-  for (size_t i = 0; i < memory_.size(); ++i) {
-    const uint64_t bytes = work_.settings().tensors[i].row_bytes * size_;
-    GFXGRAPH_TRY(work_.library().check(
-        work_.library().table().hipMemsetAsync(memory_[i], 0, bytes, stream), "hipMemsetAsync"));
-  }
-  return {};
+void Bucket::sum_bytes() noexcept {
+  device_bytes_ = buffers_.bytes() + step_bytes_ + validation_.bytes();
 }
 
 void Bucket::release_step() noexcept {
   step_.clear();
-  work_.release(step_bytes_);
-  device_bytes_ -= std::exchange(step_bytes_, 0);
+  work_.release(std::exchange(step_bytes_, 0));
+  sum_bytes();
 }
 
 void Bucket::release_memory() noexcept {
   release_step();
-  for (void* const memory : memory_) work_.free(memory);
-  memory_.clear();
-  work_.release(device_bytes_.exchange(0));
+  validation_.release();
+  buffers_.release();
+  sum_bytes();
 }
 
 // The last run's work may use the bucket's buffers still. Its stream may be gone when that is done.
@@ -139,45 +120,11 @@ Result<void> Bucket::order_behind_last(hip::Stream stream) {
   return library.check(hip.hipStreamWaitEvent(stream, last_.event, 0), "hipStreamWaitEvent");
 }
 
-Result<void> Bucket::copy_in(const Run& run) const {
-  const std::vector<Tensor>& tensors = work_.settings().tensors;
-  const HipTable& hip = work_.library().table();
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (!tensors[i].is_input) continue;
-    const uint64_t bytes = run.size * tensors[i].row_bytes;
-    const uint64_t rest = (size_ - run.size) * tensors[i].row_bytes;
-    hip::Error code =
-        hip.hipMemcpyAsync(memory_[i], run.memory[i], bytes, hip::kCopyDefault, run.stream);
-    if (code == hip::kSuccess && rest != 0) {
-      code = hip.hipMemsetAsync(static_cast<uint8_t*>(memory_[i]) + bytes, 0, rest, run.stream);
-    }
-    if (code != hip::kSuccess) [[unlikely]] {
-      return work_.library().check(
-          code, fmt::format("{} rows of {} into bucket {}", run.size, tensors[i].name, size_));
-    }
-  }
-  return {};
-}
-
-Result<void> Bucket::copy_out(const Run& run) const {
-  const std::vector<Tensor>& tensors = work_.settings().tensors;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (!tensors[i].is_output) continue;
-    const hip::Error code = work_.library().table().hipMemcpyAsync(
-        run.memory[i], memory_[i], run.size * tensors[i].row_bytes, hip::kCopyDefault, run.stream);
-    if (code != hip::kSuccess) [[unlikely]] {
-      return work_.library().check(
-          code, fmt::format("{} rows of {} out of bucket {}", run.size, tensors[i].name, size_));
-    }
-  }
-  return {};
-}
-
 // ---- ways
 
 Result<void> Bucket::call_work(hip::Stream stream, bool captured, RunResult& result) {
   result.way = captured ? GFXGRAPH_WAY_CAPTURE : GFXGRAPH_WAY_WORK;
-  result.work_status = work_.call(size_, memory_.data(), stream, captured);
+  result.work_status = work_.call(size_, buffers_.memory(), stream, captured);
   if (result.work_status == 0) [[likely]]
     return {};
   return tl::unexpected<Error>(work_error(result.work_status, size_));
@@ -220,7 +167,7 @@ Result<void> Bucket::prepare_captured() {
     return {};
   }
   step_bytes_ = more;
-  device_bytes_ += more;
+  sum_bytes();
   stage_ = Stage::kSettled;
   note(way_, {});
   prepare_from(way_);
@@ -262,23 +209,54 @@ Result<void> Bucket::run_step(hip::Stream stream, RunResult& result) {
 Result<void> Bucket::submit(const Run& run, RunResult& result) {
   if (stage_.load(std::memory_order_relaxed) == Stage::kNew) [[unlikely]]
     GFXGRAPH_TRY(find_memory(run.stream));
-  if (memory_.empty()) [[unlikely]] {
+  if (buffers_.empty()) [[unlikely]] {
+    (void)is_due(result);
     result.fall = fall_;
     result.work_status = work_.call(run.size, run.memory, run.stream, false);
     if (result.work_status == 0) return {};
     return tl::unexpected<Error>(work_error(result.work_status, run.size));
   }
   GFXGRAPH_TRY(follow(run.stream));
-  GFXGRAPH_TRY(copy_in(run));
+  result.padded_rows = size_ - run.size;
+  return is_due(result) ? run_validated(run, result) : run_padded(run, result);
+}
+
+// Whether a step is to be validated in this run. That it is not is counted, too.
+bool Bucket::is_due(RunResult& result) {
+  if (runs_to_validation_ == 0 || --runs_to_validation_ != 0) [[likely]]
+    return false;
+  runs_to_validation_ = work_.settings().validate_every;
+  result.validation = GFXGRAPH_VALIDATION_UNCOMPARED;
+  if (stage_ != Stage::kSettled || way_ == GFXGRAPH_WAY_WORK) return false;
+  const bool possible = validation_.prepare();
+  sum_bytes();
+  return possible;
+}
+
+Result<void> Bucket::run_padded(const Run& run, RunResult& result) {
+  GFXGRAPH_TRY(buffers_.copy_in(run));
   GFXGRAPH_TRY(stage_.load(std::memory_order_relaxed) == Stage::kSettled
                    ? run_step(run.stream, result)
                    : capture(run.stream, result));
-  result.padded_rows = size_ - run.size;
-  return copy_out(run);
+  return buffers_.copy_out(run);
+}
+
+Result<void> Bucket::run_validated(const Run& run, RunResult& result) {
+  GFXGRAPH_TRY(buffers_.copy_in(run));
+  GFXGRAPH_TRY(validation_.begin(run));
+  GFXGRAPH_TRY(run_step(run.stream, result));
+  if (result.way == GFXGRAPH_WAY_WORK) return buffers_.copy_out(run);
+  GFXGRAPH_TRY(validation_.turn(run.stream));
+  result.work_status = work_.call(size_, validation_.memory(), run.stream, false);
+  if (result.work_status != 0) return tl::unexpected<Error>(work_error(result.work_status, size_));
+  GFXGRAPH_ASSIGN_OR_RETURN(const bool equal, validation_.compare(run, buffers_));
+  result.validation = equal ? GFXGRAPH_VALIDATION_EQUAL : GFXGRAPH_VALIDATION_DIFFERENT;
+  return equal ? buffers_.copy_out(run) : validation_.copy_out(run);
 }
 
 Result<void> Bucket::run(const Run& run, RunResult& result) {
   const std::lock_guard lock(mutex_);
+  const auto states = work_.lock_states();
   if (!run.timed) return submit(run, result);
   timings_.collect(counts_.end_to_end);
   GFXGRAPH_ASSIGN_OR_RETURN(RunTimings::Pair* const pair, timings_.begin(run.stream));
@@ -289,10 +267,11 @@ Result<void> Bucket::run(const Run& run, RunResult& result) {
 
 Result<void> Bucket::warm(hip::Stream stream, RunResult& result) {
   const std::lock_guard lock(mutex_);
+  const auto states = work_.lock_states();
   if (stage_ == Stage::kNew) GFXGRAPH_TRY(find_memory(stream));
   if (stage_ == Stage::kSettled) return {};
   GFXGRAPH_TRY(follow(stream));
-  GFXGRAPH_TRY(make_zero(stream));
+  GFXGRAPH_TRY(buffers_.make_zero(stream));
   return capture(stream, result);
 }
 

@@ -5,27 +5,21 @@
 #include <atomic>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "replayer/production/bucket_counts.h"
 #include "replayer/production/bucket_step.h"
-#include "replayer/production/pool_work.h"
+#include "replayer/production/pool_buffers.h"
 #include "replayer/production/run_timings.h"
+#include "replayer/production/validation.h"
 
 namespace gfxgraph::replayer {
-
-struct Run {
-  uint64_t size = 0;
-  void* const* memory = nullptr;  // of the caller, for each tensor
-  hip::Stream stream = nullptr;
-  bool timed = false;
-};
 
 struct RunResult {
   uint32_t way = GFXGRAPH_WAY_WORK;
   uint32_t fall = GFXGRAPH_FALL_NONE;
   int32_t work_status = 0;
   uint64_t padded_rows = 0;
+  uint32_t validation = GFXGRAPH_VALIDATION_NONE;
 };
 
 // The error of a function of the caller's that returned `status`.
@@ -59,11 +53,11 @@ class Bucket {
 
   Result<void> submit(const Run& run, RunResult& result);
   Result<void> find_memory(hip::Stream stream);
-  Result<void> make_zero(hip::Stream stream) const;
   Result<void> follow(hip::Stream stream);
   Result<void> order_behind_last(hip::Stream stream);
-  Result<void> copy_in(const Run& run) const;
-  Result<void> copy_out(const Run& run) const;
+  bool is_due(RunResult& result);
+  Result<void> run_padded(const Run& run, RunResult& result);
+  Result<void> run_validated(const Run& run, RunResult& result);
   Result<void> call_work(hip::Stream stream, bool captured, RunResult& result);
   Result<void> capture(hip::Stream stream, RunResult& result);
   Result<void> prepare_captured();
@@ -72,6 +66,7 @@ class Bucket {
   void give_up(uint32_t way, uint32_t next, uint32_t fall, const std::string& text);
   void give_up_all(uint32_t fall, const std::string& text);
   void note(uint32_t way, std::string text);
+  void sum_bytes() noexcept;
   void release_step() noexcept;
   void release_memory() noexcept;
 
@@ -82,10 +77,12 @@ class Bucket {
   std::atomic<Stage> stage_ = Stage::kNew;
   std::atomic<uint32_t> way_;
   uint32_t fall_ = GFXGRAPH_FALL_NONE;  // why the first way was given up
-  std::vector<void*> memory_;           // of each tensor; empty: none, for lack of room
-  std::atomic<uint64_t> device_bytes_{0};
+  PoolBuffers buffers_;                 // empty: none, for lack of room
   BucketStep step_;
-  uint64_t step_bytes_ = 0;  // that it allocates, of device_bytes_
+  uint64_t step_bytes_ = 0;  // that it allocates
+  Validation validation_;
+  uint64_t runs_to_validation_;
+  std::atomic<uint64_t> device_bytes_{0};  // of all these
   struct LastStream {
     bool known = false;
     hip::Stream stream = nullptr;

@@ -24,6 +24,7 @@ struct BucketCounts {
   Count failures{0};
   Count rows{0};
   Count padded_rows{0};
+  std::array<Count, GFXGRAPH_VALIDATIONS> validations{};
   Count untimed{0};
   Histogram submit;
   Histogram end_to_end;
@@ -39,6 +40,8 @@ struct BucketSums {
     const auto now = [](const Count& one) { return one.load(std::memory_order_relaxed); };
     for (size_t i = 0; i < counts.runs.size(); ++i) info.runs[i] += now(counts.runs[i]);
     for (size_t i = 0; i < counts.falls.size(); ++i) info.falls[i] += now(counts.falls[i]);
+    for (size_t i = 0; i < counts.validations.size(); ++i)
+      info.validations[i] += now(counts.validations[i]);
     const uint64_t padded = now(counts.padded_rows);
     info.captures += now(counts.captures);
     info.work_failures += now(counts.work_failures);

@@ -1,5 +1,4 @@
 // The C ABI of pools (gfxgraph/production.h).
-#include "base/checked.h"
 #include "replayer/capi/c_api_internal.h"
 #include "replayer/production/metrics.h"
 #include "replayer/production/pool.h"
@@ -10,6 +9,9 @@ using namespace gfxgraph::replayer;  // NOLINT
 struct gfxgraph_pool_s {
   Pool pool;
   uint32_t made_in = process_number();
+  gfxgraph_pool_s(std::unique_ptr<const PoolSettings> settings,
+                  std::shared_ptr<const HipLibrary> library, int device)
+      : pool(std::move(settings), std::move(library), device) {}
 };
 
 namespace {
@@ -17,85 +19,32 @@ namespace {
 // hipStreamPerThread.
 void* const kStreamPerThread = reinterpret_cast<void*>(uintptr_t{2});
 
-template <typename Body>
-gfxgraph_status_t on_pool(gfxgraph_pool_t pool, Body&& body) noexcept {
+// A callable of a function below, which lives as long as the call: one guard is compiled for all.
+class Body {
+ public:
+  template <typename Callable>
+  Body(const Callable& callable)  // NOLINT: the callers' lambdas become it
+      : callable_(&callable), call_([](const void* one, Pool& pool) {
+          return Result<void>((*static_cast<const Callable*>(one))(pool));
+        }) {}
+  Result<void> operator()(Pool& pool) const { return call_(callable_, pool); }
+
+ private:
+  const void* callable_;
+  Result<void> (*call_)(const void*, Pool&);
+};
+
+enum class On : uint8_t { kHost, kDevice };  // the pool's
+
+gfxgraph_status_t on_pool(gfxgraph_pool_t pool, On place, const Body& body) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(pool != nullptr, "pool is null"));
     GFXGRAPH_TRY(require_own(pool->made_in));
+    if (place == On::kHost) return body(pool->pool);
+    OnDevice scope(pool->pool.library(), pool->pool.device());
+    GFXGRAPH_TRY(scope.enter());
     return body(pool->pool);
   });
-}
-
-// The same on the pool's device.
-template <typename Body>
-gfxgraph_status_t on_device(gfxgraph_pool_t pool, Body&& body) noexcept {
-  return on_pool(pool, [&](Pool& one) -> Result<void> {
-    OnDevice scope(one.library(), one.device());
-    GFXGRAPH_TRY(scope.enter());
-    return body(one);
-  });
-}
-
-Result<std::vector<uint64_t>> read_sizes(const gfxgraph_pool_options_t& options) {
-  GFXGRAPH_TRY(require(options.sizes != nullptr && options.size_count != 0,
-                       "a pool needs sizes, one at least"));
-  std::vector<uint64_t> sizes(options.sizes, options.sizes + options.size_count);
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    const uint64_t before = i == 0 ? 0 : sizes[i - 1];
-    if (sizes[i] > before) continue;
-    return fail(Status::kInvalidArgument,
-                fmt::format("size {} of the pool is {}, behind {}: sizes begin with 1 at least and "
-                            "ascend",
-                            i, sizes[i], before));
-  }
-  return sizes;
-}
-
-Result<Tensor> read_tensor(const gfxgraph_tensor_t& given, uint32_t number, uint64_t rows) {
-  Tensor tensor;
-  tensor.name = given.name != nullptr ? given.name : fmt::format("tensor {}", number);
-  tensor.row_bytes = given.row_bytes;
-  tensor.is_input = (given.use & GFXGRAPH_TENSOR_INPUT) != 0;
-  tensor.is_output = (given.use & GFXGRAPH_TENSOR_OUTPUT) != 0;
-  constexpr uint32_t kUses = GFXGRAPH_TENSOR_INPUT | GFXGRAPH_TENSOR_OUTPUT;
-  const auto wrong = [&](const char* what) {
-    return fail(Status::kInvalidArgument, fmt::format("{} of the pool: {}", tensor.name, what));
-  };
-  if (given.use == 0 || (given.use & ~kUses) != 0)
-    return wrong("use is none of GFXGRAPH_TENSOR_INPUT, _OUTPUT and both");
-  if (given.reserved != 0) return wrong("reserved is not zero");
-  if (given.row_bytes == 0) return wrong("row_bytes is 0");
-  if (!checked_mul(given.row_bytes, rows)) return wrong("the largest bucket is beyond 64 bits");
-  return tensor;
-}
-
-Result<PoolSettings> read_settings(const gfxgraph_pool_options_t& options, uint64_t rows) {
-  GFXGRAPH_TRY(require(options.tensors != nullptr && options.tensor_count != 0,
-                       "a pool needs tensors, one at least"));
-  GFXGRAPH_TRY(require(options.work != nullptr, "a pool needs a function: work is null"));
-  GFXGRAPH_TRY(require(options.first_way <= GFXGRAPH_WAY_WORK, "unknown first_way"));
-  GFXGRAPH_TRY(require(options.beyond <= GFXGRAPH_BEYOND_WORK, "unknown beyond"));
-  GFXGRAPH_TRY(require(options.reserved == 0 && options.reserved2 == 0,
-                       "reserved of gfxgraph_pool_options_t is not zero"));
-  PoolSettings settings;
-  settings.name = options.name != nullptr ? options.name : "pool";
-  settings.work = options.work;
-  settings.work_context = options.work_context;
-  settings.fell = options.fell;
-  settings.fell_context = options.fell_context;
-  settings.first_way = options.first_way;
-  settings.beyond_allowed = options.beyond == GFXGRAPH_BEYOND_WORK;
-  settings.max_device_bytes = options.max_device_bytes;
-  settings.capture_ms = options.capture_milliseconds;
-  for (uint32_t i = 0; i < options.tensor_count; ++i) {
-    GFXGRAPH_ASSIGN_OR_RETURN(Tensor tensor, read_tensor(options.tensors[i], i, rows));
-    const auto sum = checked_add(settings.row_bytes, tensor.row_bytes);
-    GFXGRAPH_TRY(require(sum && checked_mul(*sum, rows),
-                         "the tensors of the largest bucket are together beyond 64 bits"));
-    settings.row_bytes = *sum;
-    settings.tensors.push_back(std::move(tensor));
-  }
-  return settings;
 }
 
 // The stream's order must be that of what the pool submits to it.
@@ -181,12 +130,14 @@ gfxgraph_status_t gfxgraph_pool_create(const gfxgraph_pool_options_t* options,
     GFXGRAPH_ASSIGN_OR_RETURN(
         const gfxgraph_pool_options_t chosen,
         read_in(options, gfxgraph_pool_options_default(), "gfxgraph_pool_options_t"));
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<uint64_t> sizes, read_sizes(chosen));
-    GFXGRAPH_ASSIGN_OR_RETURN(PoolSettings settings, read_settings(chosen, sizes.back()));
+    auto settings = std::make_unique<PoolSettings>();
+    GFXGRAPH_TRY(read_pool_settings(chosen, *settings));
     GFXGRAPH_TRY(begin_use_of_hip());
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library, hip_library_in_use(0));
     GFXGRAPH_ASSIGN_OR_RETURN(const HipDevice device, library->select_device(-1));
-    *pool = new gfxgraph_pool_s{{std::move(settings), sizes, std::move(library), device.ordinal}};
+    *pool =
+        std::make_unique<gfxgraph_pool_s>(std::move(settings), std::move(library), device.ordinal)
+            .release();
     return {};
   });
 }
@@ -203,7 +154,7 @@ void gfxgraph_pool_destroy(gfxgraph_pool_t pool) noexcept {
 }
 
 gfxgraph_status_t gfxgraph_pool_warm(gfxgraph_pool_t pool, void* hip_stream) noexcept {
-  return on_device(pool, [&](Pool& one) -> Result<void> {
+  return on_pool(pool, On::kDevice, [&](Pool& one) -> Result<void> {
     GFXGRAPH_TRY(check_stream(one.library(), hip_stream));
     return one.warm(hip_stream);
   });
@@ -211,7 +162,7 @@ gfxgraph_status_t gfxgraph_pool_warm(gfxgraph_pool_t pool, void* hip_stream) noe
 
 gfxgraph_status_t gfxgraph_pool_run(gfxgraph_pool_t pool, const gfxgraph_pool_run_t* run,
                                     gfxgraph_pool_result_t* result) noexcept {
-  return on_device(pool, [&](Pool& one) -> Result<void> {
+  return on_pool(pool, On::kDevice, [&](Pool& one) -> Result<void> {
     GFXGRAPH_ASSIGN_OR_RETURN(const Run checked, read_run(one.settings(), run));
     GFXGRAPH_TRY(check_stream(one.library(), checked.stream));
     gfxgraph_pool_result_t done{};
@@ -228,12 +179,12 @@ gfxgraph_status_t gfxgraph_pool_run(gfxgraph_pool_t pool, const gfxgraph_pool_ru
 }
 
 gfxgraph_status_t gfxgraph_pool_recapture(gfxgraph_pool_t pool, uint32_t bucket) noexcept {
-  return on_device(pool, [&](Pool& one) { return one.recapture(bucket); });
+  return on_pool(pool, On::kDevice, [&](Pool& one) { return one.recapture(bucket); });
 }
 
 gfxgraph_status_t gfxgraph_pool_info(gfxgraph_pool_t pool, uint32_t bucket,
                                      gfxgraph_bucket_info_t* info) noexcept {
-  return on_pool(pool, [&](Pool& one) -> Result<void> {
+  return on_pool(pool, On::kHost, [&](Pool& one) -> Result<void> {
     GFXGRAPH_TRY(one.check_bucket(bucket));
     BucketSums sums;
     one.add_up(bucket, sums);
@@ -245,7 +196,7 @@ gfxgraph_status_t gfxgraph_pool_info(gfxgraph_pool_t pool, uint32_t bucket,
 
 gfxgraph_status_t gfxgraph_pool_reason(gfxgraph_pool_t pool, uint32_t bucket, uint32_t way,
                                        char* text, uint64_t capacity, uint64_t* size) noexcept {
-  return on_pool(pool, [&](Pool& one) -> Result<void> {
+  return on_pool(pool, On::kHost, [&](Pool& one) -> Result<void> {
     GFXGRAPH_TRY(one.check_bucket(bucket));
     GFXGRAPH_TRY(require(way < GFXGRAPH_WAYS, "unknown way"));
     return give_text(one.reason(bucket, way), text, capacity, size);

@@ -14,6 +14,9 @@ constexpr std::array<const char*, GFXGRAPH_WAYS> kWays = {"graph", "batch", "eag
 constexpr std::array<const char*, GFXGRAPH_FALLS> kFalls = {"none", "capture",    "prepare", "run",
                                                             "cap",  "allocation", "beyond"};
 
+constexpr std::array<const char*, GFXGRAPH_VALIDATIONS> kValidations = {"none", "equal",
+                                                                        "different", "uncompared"};
+
 using Info = gfxgraph_bucket_info_t;
 
 struct Number {
@@ -158,6 +161,8 @@ Result<std::string> metrics_text(std::span<Pool* const> pools) {
   text.family("gfxgraph_pool_falls", "counter",
               "Runs that went another way than the first, by the reason.");
   text.by("reason", kFalls, 1, [](const Info& info) { return &info.falls[0]; });
+  text.family("gfxgraph_pool_validations", "counter", "Runs that were to be validated.");
+  text.by("result", kValidations, 1, [](const Info& info) { return &info.validations[0]; });
   text.numbers(kCounters, "counter", "_total");
   text.numbers(kGauges, "gauge", "");
   text.family("gfxgraph_pool_submit_seconds", "summary", "Time of the call on the host.",

@@ -18,39 +18,41 @@ uint64_t nanoseconds_since(Clock::time_point begin) {
 
 }  // namespace
 
-Pool::Pool(PoolSettings settings, const std::vector<uint64_t>& sizes,
-           std::shared_ptr<const HipLibrary> library, int device)
-    : work_(std::move(settings), std::move(library), device), sizes_(sizes) {
-  buckets_.reserve(sizes.size());
-  for (const uint64_t size : sizes)
+Pool::Pool(std::unique_ptr<const PoolSettings> settings, std::shared_ptr<const HipLibrary> library,
+           int device)
+    : work_(std::move(settings), std::move(library), device) {
+  for (const uint64_t size : this->settings().sizes)
     buckets_.push_back(std::make_unique<Bucket>(work_, bucket_count(), size));
 }
 
 Result<void> Pool::run(const Run& run, gfxgraph_pool_result_t& result) {
   const Clock::time_point begin = Clock::now();
+  const std::vector<uint64_t>& sizes = settings().sizes;
   const auto chosen =
-      static_cast<size_t>(std::ranges::lower_bound(sizes_, run.size) - sizes_.begin());
+      static_cast<size_t>(std::ranges::lower_bound(sizes, run.size) - sizes.begin());
   const bool beyond = chosen == buckets_.size();
   if (beyond && !settings().beyond_allowed) {
     return fail(Status::kNotFound,
                 fmt::format("{} rows: the largest bucket of pool {} has {}; add a larger one, or "
                             "allow them (GFXGRAPH_BEYOND_WORK)",
-                            run.size, settings().name, sizes_.back()));
+                            run.size, settings().name, sizes.back()));
   }
   result.bucket = beyond ? GFXGRAPH_BUCKET_BEYOND : static_cast<uint32_t>(chosen);
-  result.bucket_size = beyond ? 0 : sizes_[chosen];
+  result.bucket_size = beyond ? 0 : sizes[chosen];
   BucketCounts& counts = beyond ? beyond_ : buckets_[chosen]->counts();
   RunResult done;
   const Result<void> ran = beyond ? run_beyond(run, done) : buckets_[chosen]->run(run, done);
   result.way = done.way;
   result.fall = done.fall;
   result.work_status = done.work_status;
+  result.validation = done.validation;
   if (!ran) [[unlikely]] {
     count_failure(counts, done);
     return ran;
   }
   count(counts.runs[done.way]);
   if (done.fall != GFXGRAPH_FALL_NONE) count(counts.falls[done.fall]);
+  if (done.validation != GFXGRAPH_VALIDATION_NONE) count(counts.validations[done.validation]);
   count(counts.rows, run.size);
   count(counts.padded_rows, done.padded_rows);
   counts.submit.add(nanoseconds_since(begin));
@@ -130,7 +132,7 @@ std::string Pool::reason(uint32_t bucket, uint32_t way) const {
   if (bucket < bucket_count()) return buckets_[bucket]->reason(way);
   if (bucket != GFXGRAPH_BUCKET_BEYOND || way >= GFXGRAPH_WAY_WORK) return {};
   return fmt::format("runs of more than {} rows, the largest bucket of pool {}, go by the function",
-                     sizes_.back(), settings().name);
+                     settings().sizes.back(), settings().name);
 }
 
 }  // namespace gfxgraph::replayer

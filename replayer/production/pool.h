@@ -14,9 +14,8 @@ namespace gfxgraph::replayer {
 // Thread-safe.
 class Pool {
  public:
-  // `sizes` ascend.
-  Pool(PoolSettings settings, const std::vector<uint64_t>& sizes,
-       std::shared_ptr<const HipLibrary> library, int device);
+  Pool(std::unique_ptr<const PoolSettings> settings, std::shared_ptr<const HipLibrary> library,
+       int device);
 
   // On the pool's device, as all that calls HIP. `result` without work_status if nothing was run.
   Result<void> run(const Run& run, gfxgraph_pool_result_t& result);
@@ -40,7 +39,6 @@ class Pool {
   void count_failure(BucketCounts& counts, const RunResult& result) const;
 
   PoolWork work_;
-  std::vector<uint64_t> sizes_;
   std::vector<std::unique_ptr<Bucket>> buckets_;
   BucketCounts beyond_;
   std::atomic<bool> beyond_told_{false};

@@ -16,7 +16,8 @@ Function* hooked(const char* name, Function* otherwise) {
 
 }  // namespace
 
-PoolWork::PoolWork(PoolSettings settings, std::shared_ptr<const HipLibrary> library, int device)
+PoolWork::PoolWork(std::unique_ptr<const PoolSettings> settings,
+                   std::shared_ptr<const HipLibrary> library, int device)
     : settings_(std::move(settings)),
       library_(std::move(library)),
       device_(device),
@@ -30,18 +31,18 @@ int32_t PoolWork::call(uint64_t size, void* const* memory, hip::Stream stream,
   const gfxgraph_call_t call{sizeof call, captured ? 1u : 0u, size, memory, stream};
   // Its launches may be of kernels that graphs of other buckets launch now.
   const auto lock = launch_lock_ ? launch_lock_->launching() : LaunchLock::Launching();
-  return settings_.work(settings_.work_context, &call);
+  return settings_->work(settings_->work_context, &call);
 }
 
 void PoolWork::tell(const gfxgraph_fall_t& fall) const {
-  if (settings_.fell != nullptr) settings_.fell(settings_.fell_context, &fall);
+  if (settings_->fell != nullptr) settings_->fell(settings_->fell_context, &fall);
 }
 
 bool PoolWork::reserve(uint64_t bytes) noexcept {
   uint64_t before = reserved_.load();
   do {
-    if (settings_.max_device_bytes == 0) continue;
-    if (before > settings_.max_device_bytes || bytes > settings_.max_device_bytes - before)
+    if (settings_->max_device_bytes == 0) continue;
+    if (before > settings_->max_device_bytes || bytes > settings_->max_device_bytes - before)
       return false;
   } while (!reserved_.compare_exchange_weak(before, before + bytes));
   return true;

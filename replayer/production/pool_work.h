@@ -1,45 +1,25 @@
-// What all buckets of a pool share: its work, its tensors, its device and the memory that it may
+// What all buckets of a pool share: its work, its device and the memory that it may
 // use there. Any thread.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
+#include <mutex>
 
 #include "gfxgraph/production.h"
 #include "replayer/abi/hip_library.h"
+#include "replayer/production/pool_settings.h"
 #include "replayer/session/launch_lock.h"
 
 namespace gfxgraph::replayer {
 
-struct Tensor {
-  std::string name;
-  uint64_t row_bytes = 0;
-  bool is_input = false;
-  bool is_output = false;
-};
-
-struct PoolSettings {
-  std::string name;
-  std::vector<Tensor> tensors;
-  uint64_t row_bytes = 0;  // of all tensors
-  gfxgraph_work_t work = nullptr;
-  void* work_context = nullptr;
-  gfxgraph_fell_t fell = nullptr;
-  void* fell_context = nullptr;
-  uint32_t first_way = GFXGRAPH_WAY_GRAPH;
-  bool beyond_allowed = false;
-  uint64_t max_device_bytes = 0;  // 0: no cap
-  uint32_t capture_ms = 0;
-};
-
 class PoolWork {
  public:
-  PoolWork(PoolSettings settings, std::shared_ptr<const HipLibrary> library, int device);
+  PoolWork(std::unique_ptr<const PoolSettings> settings, std::shared_ptr<const HipLibrary> library,
+           int device);
 
-  const PoolSettings& settings() const { return settings_; }
+  const PoolSettings& settings() const { return *settings_; }
   const HipLibrary& library() const { return *library_; }
   const std::shared_ptr<const HipLibrary>& share_library() const { return library_; }
   int device() const { return device_; }
@@ -47,6 +27,12 @@ class PoolWork {
   // Calls the caller's function; its status.
   int32_t call(uint64_t size, void* const* memory, hip::Stream stream, bool captured) const;
   void tell(const gfxgraph_fall_t& fall) const;
+
+  // Held while a run is submitted if the work has states.
+  std::unique_lock<std::mutex> lock_states() {
+    return settings_->states.empty() ? std::unique_lock<std::mutex>()
+                                     : std::unique_lock(states_mutex_);
+  }
 
   // Takes bytes of the cap; false: it has not as many left.
   bool reserve(uint64_t bytes) noexcept;
@@ -59,12 +45,13 @@ class PoolWork {
   void free(void* memory) const noexcept;
 
  private:
-  PoolSettings settings_;
+  std::unique_ptr<const PoolSettings> settings_;
   std::shared_ptr<const HipLibrary> library_;
   int device_;
   std::shared_ptr<LaunchLock> launch_lock_;  // null: the runtime needs none
   int (*malloc_)(void** pointer, size_t size);
   int (*free_)(void* pointer);
+  std::mutex states_mutex_;
   std::atomic<uint64_t> reserved_{0};
 };
 

@@ -499,7 +499,7 @@ void misuse() {
   refused({4, 4}, kTensors, "ascend");
   refused({0}, kTensors, "ascend");
   refused({4}, {}, "needs tensors");
-  refused({4}, {{"x", 0, GFXGRAPH_TENSOR_INPUT, 0}}, "x of the pool: row_bytes");
+  refused({4}, {{"x", 0, GFXGRAPH_TENSOR_INPUT, 0}}, "x of the pool: type is unknown, or row_bytes is 0");
   refused({4}, {{nullptr, 8, 4, 0}}, "tensor 0 of the pool: use");
   refused({4}, {{"x", UINT64_MAX / 2, GFXGRAPH_TENSOR_INPUT, 0}}, "beyond 64 bits");
   gfxgraph::Pool pool = pool_of(model);
