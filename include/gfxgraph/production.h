@@ -41,6 +41,9 @@ extern "C" {
 
 typedef struct gfxgraph_pool_s* gfxgraph_pool_t;
 
+/* Elements of arrays by way, reason, result or type: there is room for later ones, which are 0. */
+#define GFXGRAPH_KINDS 8
+
 /* ---- what the pool runs --------------------------------------------------------------------- */
 
 #define GFXGRAPH_TENSOR_INPUT 1u  /* copied in before the work, padded with zeros */
@@ -63,7 +66,7 @@ typedef struct gfxgraph_tensor_t {
 } gfxgraph_tensor_t;
 
 /* Device memory of the caller beside the tensors that the work changes from run to run, say a cache
- * of keys and values. */
+ * of keys and values. A warm-up changes it, too. */
 typedef struct gfxgraph_state_t {
   const char* name;  /* for messages; NULL: its number */
   void* memory;      /* lives as long as the pool */
@@ -93,9 +96,8 @@ typedef int32_t (*gfxgraph_work_t)(void* context, const gfxgraph_call_t* call);
 enum {
   GFXGRAPH_WAY_GRAPH = 0,
   GFXGRAPH_WAY_BATCH = 1,
-  GFXGRAPH_WAY_EAGER =
-      2,                 /* the step, call by call: waits for the stream, as in gfxgraph_step_run */
-  GFXGRAPH_WAY_WORK = 3, /* the caller's function */
+  GFXGRAPH_WAY_EAGER = 2,   /* the step, call by call: the run waits for its work */
+  GFXGRAPH_WAY_WORK = 3,    /* the caller's function */
   GFXGRAPH_WAY_CAPTURE = 4, /* the caller's function, which was captured: the work is done once */
   GFXGRAPH_WAYS = 5
 };
@@ -171,7 +173,7 @@ typedef struct gfxgraph_pool_options_t {
   const gfxgraph_state_t* states;
   /* By GFXGRAPH_TYPE_...: numbers are equal if |a - b| <= tolerance * max(1, |b|), b the
    * function's, or if both are NaN. Not of _BYTES. */
-  double tolerance[GFXGRAPH_TYPES];
+  double tolerance[GFXGRAPH_KINDS];
 } gfxgraph_pool_options_t;
 GFXGRAPH_API gfxgraph_pool_options_t gfxgraph_pool_options_default(void) GFXGRAPH_NOEXCEPT;
 
@@ -199,9 +201,8 @@ GFXGRAPH_API gfxgraph_pool_run_t gfxgraph_pool_run_default(void) GFXGRAPH_NOEXCE
 enum {
   GFXGRAPH_VALIDATION_NONE = 0, /* it was not due */
   GFXGRAPH_VALIDATION_EQUAL = 1,
-  GFXGRAPH_VALIDATION_DIFFERENT = 2, /* the run's results are those of the function */
-  GFXGRAPH_VALIDATION_UNCOMPARED =
-      3, /* no step ran, or there is no room for a second set of buffers */
+  GFXGRAPH_VALIDATION_DIFFERENT = 2,  /* the run's results are those of the function */
+  GFXGRAPH_VALIDATION_UNCOMPARED = 3, /* no step ran, or there was no room for other buffers */
   GFXGRAPH_VALIDATIONS = 4
 };
 typedef struct gfxgraph_pool_result_t {
@@ -236,10 +237,9 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_recapture(gfxgraph_pool_t pool,
  * None of these waits for a run or stops one. Counts of one call may be of slightly different
  * moments while runs go on. */
 
-#define GFXGRAPH_BUCKET_BEYOND                                                          \
-  (UINT32_MAX - 1)                     /* runs of more rows than the largest bucket has \
-                                        */
-#define GFXGRAPH_BUCKET_ALL UINT32_MAX /* the whole pool */
+/* In place of a bucket's number: runs of more rows than the largest bucket has; the whole pool. */
+#define GFXGRAPH_BUCKET_BEYOND (UINT32_MAX - 1)
+#define GFXGRAPH_BUCKET_ALL UINT32_MAX
 
 /* Microseconds. Percentiles are at most 6.25 % above the true ones. */
 typedef struct gfxgraph_latency_t {
@@ -255,18 +255,17 @@ typedef struct gfxgraph_bucket_info_t {
   uint32_t struct_size;
   uint32_t way;  /* that the next run takes; _CAPTURE: it captures; of _ALL: the first way */
   uint64_t size; /* in rows; 0: beyond, or all */
-  uint64_t device_bytes;          /* that it holds now */
-  uint64_t runs[GFXGRAPH_WAYS];   /* that succeeded, by way */
-  uint64_t falls[GFXGRAPH_FALLS]; /* runs that took another way than the first, by the reason why
-                                     the first one was given up; index 0 is not used */
-  uint64_t captures;              /* that succeeded */
-  uint64_t work_failures;         /* runs and captures that ended with a status of the function */
-  uint64_t failures;              /* runs that ended with another one, after a bucket was found */
-  uint64_t rows;                  /* of runs that succeeded; what was refused is in none of these */
+  uint64_t device_bytes;         /* that it holds now */
+  uint64_t runs[GFXGRAPH_KINDS]; /* that succeeded, by way */
+  /* Runs that took another way than the first, by the reason why that was given up. */
+  uint64_t falls[GFXGRAPH_KINDS];
+  uint64_t captures;      /* that succeeded */
+  uint64_t work_failures; /* runs and captures that ended with a status of the function */
+  uint64_t failures;      /* runs that ended with another one, after a bucket was found */
+  uint64_t rows;          /* of runs that succeeded; what was refused is in none of these */
   uint64_t padded_rows;
-  uint64_t padded_bytes; /* those rows, of all tensors */
-  uint64_t
-      validations[GFXGRAPH_VALIDATIONS]; /* runs that were due, by result; index 0 is not used */
+  uint64_t padded_bytes;                /* those rows, of all tensors */
+  uint64_t validations[GFXGRAPH_KINDS]; /* runs that were due, by result */
   uint64_t untimed; /* runs with `timed` while four such runs of the bucket were in flight */
   gfxgraph_latency_t submit;     /* the call on the host, of runs that succeeded */
   gfxgraph_latency_t end_to_end; /* runs with `timed`: from where the stream reaches the run to the

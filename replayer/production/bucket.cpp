@@ -18,7 +18,6 @@ Bucket::Bucket(PoolWork& work, uint32_t number, uint64_t size)
       way_(work.settings().first_way),
       buffers_(work, size),
       validation_(work, size),
-      runs_to_validation_(work.settings().validate_every),
       timings_(work.library()) {}
 
 Bucket::~Bucket() {
@@ -32,20 +31,10 @@ uint32_t Bucket::next_way() const {
   return captures ? uint32_t{GFXGRAPH_WAY_CAPTURE} : way_.load();
 }
 
-std::string Bucket::reason(uint32_t way) const {
-  const std::lock_guard lock(reasons_mutex_);
-  return way < reasons_.size() ? reasons_[way] : std::string();
-}
-
-void Bucket::note(uint32_t way, std::string text) {
-  const std::lock_guard lock(reasons_mutex_);
-  reasons_[way] = std::move(text);
-}
-
 void Bucket::give_up(uint32_t way, uint32_t next, uint32_t fall, const std::string& text) {
   way_ = next;
   if (way == work_.settings().first_way) fall_ = fall;
-  note(way, text);
+  reasons_.set(way, text);
   gfxgraph_fall_t told{};
   told.struct_size = sizeof told;
   told.bucket = number_;
@@ -137,7 +126,7 @@ Result<void> Bucket::capture(hip::Stream stream, RunResult& result) {
     result.fall = GFXGRAPH_FALL_CAPTURE;
     // Another thread's capture took too long: the next run tries again.
     if (begun.error().status == Status::kNotReady) {
-      note(way_, begun.error().message);
+      reasons_.set(way_, begun.error().message);
     } else {
       give_up_all(GFXGRAPH_FALL_CAPTURE, begun.error().message);
     }
@@ -169,7 +158,7 @@ Result<void> Bucket::prepare_captured() {
   step_bytes_ = more;
   sum_bytes();
   stage_ = Stage::kSettled;
-  note(way_, {});
+  reasons_.set(way_, {});
   prepare_from(way_);
   return {};
 }
@@ -223,9 +212,8 @@ Result<void> Bucket::submit(const Run& run, RunResult& result) {
 
 // Whether a step is to be validated in this run. That it is not is counted, too.
 bool Bucket::is_due(RunResult& result) {
-  if (runs_to_validation_ == 0 || --runs_to_validation_ != 0) [[likely]]
+  if (!validation_.is_due()) [[likely]]
     return false;
-  runs_to_validation_ = work_.settings().validate_every;
   result.validation = GFXGRAPH_VALIDATION_UNCOMPARED;
   if (stage_ != Stage::kSettled || way_ == GFXGRAPH_WAY_WORK) return false;
   const bool possible = validation_.prepare();
@@ -279,7 +267,7 @@ Result<void> Bucket::recapture() {
   const std::lock_guard lock(mutex_);
   if (last_.known) GFXGRAPH_TRY(work_.library().wait_for(last_.stream));
   release_memory();
-  for (uint32_t way = 0; way < reasons_.size(); ++way) note(way, {});
+  reasons_.clear();
   last_.known = false;
   fall_ = GFXGRAPH_FALL_NONE;
   way_ = work_.settings().first_way;

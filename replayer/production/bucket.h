@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "replayer/production/bucket_counts.h"
 #include "replayer/production/bucket_step.h"
@@ -20,6 +21,27 @@ struct RunResult {
   int32_t work_status = 0;
   uint64_t padded_rows = 0;
   uint32_t validation = GFXGRAPH_VALIDATION_NONE;
+};
+
+// Why ways were given up, as texts. Any thread.
+class Reasons {
+ public:
+  void set(uint32_t way, std::string text) {
+    const std::lock_guard lock(mutex_);
+    texts_[way] = std::move(text);
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    texts_.fill({});
+  }
+  std::string of(uint32_t way) const {
+    const std::lock_guard lock(mutex_);
+    return way < texts_.size() ? texts_[way] : std::string();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::array<std::string, GFXGRAPH_WAY_WORK + 1> texts_;
 };
 
 // The error of a function of the caller's that returned `status`.
@@ -44,7 +66,7 @@ class Bucket {
   uint32_t next_way() const;
   BucketCounts& counts() { return counts_; }
   // Why it gave up the way, or could not capture yet.
-  std::string reason(uint32_t way) const;
+  std::string reason(uint32_t way) const { return reasons_.of(way); }
   // Counts the timed runs that have ended, unless a run is being submitted.
   void collect_timings();
 
@@ -65,7 +87,6 @@ class Bucket {
   void prepare_from(uint32_t way);
   void give_up(uint32_t way, uint32_t next, uint32_t fall, const std::string& text);
   void give_up_all(uint32_t fall, const std::string& text);
-  void note(uint32_t way, std::string text);
   void sum_bytes() noexcept;
   void release_step() noexcept;
   void release_memory() noexcept;
@@ -81,7 +102,6 @@ class Bucket {
   BucketStep step_;
   uint64_t step_bytes_ = 0;  // that it allocates
   Validation validation_;
-  uint64_t runs_to_validation_;
   std::atomic<uint64_t> device_bytes_{0};  // of all these
   struct LastStream {
     bool known = false;
@@ -90,8 +110,7 @@ class Bucket {
   } last_;
   RunTimings timings_;
   BucketCounts counts_;
-  mutable std::mutex reasons_mutex_;
-  std::array<std::string, GFXGRAPH_WAY_WORK + 1> reasons_;
+  Reasons reasons_;
 };
 
 }  // namespace gfxgraph::replayer

@@ -42,7 +42,7 @@ struct PoolSettings {
   uint32_t capture_ms = 0;
   uint32_t validate_every = 0;  // 0: never
   std::vector<State> states;
-  std::array<double, GFXGRAPH_TYPES> tolerance{};
+  std::array<double, GFXGRAPH_KINDS> tolerance{};
 };
 
 // Checks the options, and copies them. kInvalidArgument.

@@ -17,6 +17,13 @@ class Validation {
   Validation(const Validation&) = delete;
   Validation& operator=(const Validation&) = delete;
 
+  // Asked for each run: whether it is to be validated.
+  bool is_due() {
+    const uint32_t every = work_.settings().validate_every;
+    if (every == 0 || ++runs_ < every) return false;
+    runs_ = 0;
+    return true;
+  }
   // Whether there is room for it; asked for once.
   bool prepare();
   // No work may use its memory any more.
@@ -47,6 +54,7 @@ class Validation {
   PoolBuffers buffers_;
   std::vector<StateCopies> states_;
   uint64_t state_bytes_ = 0;
+  uint32_t runs_ = 0;  // since the last one that was due
   bool tried_ = false;
   std::vector<std::byte> step_bytes_, function_bytes_;  // on the host
 };
