@@ -129,7 +129,7 @@ typedef struct gfxgraph_fall_t {
   const char* text; /* the reason; during the call */
 } gfxgraph_fall_t;
 /* Called once for each way of a bucket that is given up, and for the first run beyond the largest
- * bucket, by the thread that found it, within its call. Must not use the pool. */
+ * bucket, by the thread that found it, within its call. Must not use the pool, nor throw. */
 typedef void (*gfxgraph_fell_t)(void* context, const gfxgraph_fall_t* fall);
 
 /* ---- pool ----------------------------------------------------------------------------------- */
@@ -219,11 +219,11 @@ typedef struct gfxgraph_pool_result_t {
  * fell for want of memory, and GFXGRAPH_BEYOND_WORK, give it to the function. Allocates nothing and
  * waits for nothing in the ways graph and batch, once the bucket is captured.
  * `result` may be NULL; it is filled also if the function fails.
- * Errors: the status of the caller's function, unchanged, with work_status set to it; outputs then
- * are undefined. GFXGRAPH_NOT_FOUND: no bucket is large enough. GFXGRAPH_UNSUPPORTED, and nothing
- * is submitted: the stream is capturing, or the thread has a capture open. Otherwise the copies or
- * the step failed: where it is not certain that a failed step submitted nothing, no other way
- * repeats it in this run; the next runs take the next way. */
+ * Errors: the status of the caller's function, unchanged, with work_status set to it; outputs
+ * and states then are undefined. GFXGRAPH_NOT_FOUND: no bucket is large enough.
+ * GFXGRAPH_UNSUPPORTED, and nothing is submitted: the stream is capturing, or the thread has a
+ * capture open. Otherwise the copies or the step failed: where it is not certain that a failed step
+ * submitted nothing, no other way repeats it in this run; the next runs take the next way. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_run(gfxgraph_pool_t pool,
                                                  const gfxgraph_pool_run_t* run,
                                                  gfxgraph_pool_result_t* result) GFXGRAPH_NOEXCEPT;

@@ -231,7 +231,7 @@ Result<void> Bucket::run_padded(const Run& run, RunResult& result) {
 
 Result<void> Bucket::run_validated(const Run& run, RunResult& result) {
   GFXGRAPH_TRY(buffers_.copy_in(run));
-  GFXGRAPH_TRY(validation_.begin(run));
+  GFXGRAPH_TRY(validation_.begin(buffers_, run.stream));
   GFXGRAPH_TRY(run_step(run.stream, result));
   if (result.way == GFXGRAPH_WAY_WORK) return buffers_.copy_out(run);
   GFXGRAPH_TRY(validation_.turn(run.stream));

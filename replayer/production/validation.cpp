@@ -7,11 +7,12 @@
 namespace gfxgraph::replayer {
 
 bool Validation::prepare() {
-  if (!std::exchange(tried_, true) && (buffers_.allocate() || !allocate_states())) {
-    release();
+  if (!tried_) {
+    ready_ = !buffers_.allocate() && allocate_states();
+    if (!ready_) release();
     tried_ = true;
   }
-  return !buffers_.empty();
+  return ready_;
 }
 
 bool Validation::allocate_states() {
@@ -40,7 +41,7 @@ void Validation::release() noexcept {
   states_.clear();
   work_.release(std::exchange(state_bytes_, 0));
   buffers_.release();
-  tried_ = false;
+  tried_ = ready_ = false;
 }
 
 Result<void> Validation::copy(void* to, const void* from, uint64_t bytes,
@@ -50,12 +51,13 @@ Result<void> Validation::copy(void* to, const void* from, uint64_t bytes,
       "a copy for a validation");
 }
 
-Result<void> Validation::begin(const Run& run) const {
-  GFXGRAPH_TRY(buffers_.make_zero(run.stream));
-  GFXGRAPH_TRY(buffers_.copy_in(run));
+Result<void> Validation::begin(const PoolBuffers& step, hip::Stream stream) const {
+  const std::vector<Tensor>& tensors = work_.settings().tensors;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    GFXGRAPH_TRY(copy(memory()[i], step.memory()[i], rows_ * tensors[i].row_bytes, stream));
   for (size_t i = 0; i < states_.size(); ++i) {
     const State& state = work_.settings().states[i];
-    GFXGRAPH_TRY(copy(states_[i].before, state.memory, state.bytes, run.stream));
+    GFXGRAPH_TRY(copy(states_[i].before, state.memory, state.bytes, stream));
   }
   return {};
 }

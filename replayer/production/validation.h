@@ -12,7 +12,7 @@ namespace gfxgraph::replayer {
 // over memory(), compare. Not thread-safe.
 class Validation {
  public:
-  Validation(PoolWork& work, uint64_t rows) : work_(work), buffers_(work, rows) {}
+  Validation(PoolWork& work, uint64_t rows) : work_(work), rows_(rows), buffers_(work, rows) {}
   ~Validation() { release(); }
   Validation(const Validation&) = delete;
   Validation& operator=(const Validation&) = delete;
@@ -31,8 +31,8 @@ class Validation {
   uint64_t bytes() const { return buffers_.bytes() + state_bytes_; }
   void* const* memory() const { return buffers_.memory(); }
 
-  // Copies the run's inputs and the states.
-  Result<void> begin(const Run& run) const;
+  // Copies the step's buffers, which have the run's inputs already, and the states.
+  Result<void> begin(const PoolBuffers& step, hip::Stream stream) const;
   // Keeps the states that the step left, and puts those before it in their place.
   Result<void> turn(hip::Stream stream) const;
   // Waits. Whether `step`, with the step's outputs, and the states are equal to the function's.
@@ -51,11 +51,13 @@ class Validation {
                        hip::Stream stream);
 
   PoolWork& work_;
+  const uint64_t rows_;
   PoolBuffers buffers_;
   std::vector<StateCopies> states_;
   uint64_t state_bytes_ = 0;
   uint32_t runs_ = 0;  // since the last one that was due
   bool tried_ = false;
+  bool ready_ = false;
   std::vector<std::byte> step_bytes_, function_bytes_;  // on the host
 };
 

@@ -13,6 +13,11 @@ TEST_P(EveryAllocationOfAPool, LeavesNothing) {
   PoolOnFake one;
   one.fake.keep_log = false;
   one.fake.inside = gfxgraph::testing::pause_failing_allocations;
+  std::array<uint32_t, 4> cache{};
+  const gfxgraph_state_t state = {"cache", cache.data(), sizeof cache, GFXGRAPH_TYPE_BYTES, 0};
+  one.options.validate_every = 3;
+  one.options.states = &state;
+  one.options.state_count = 1;
   const size_t alive = one.fake.alive();
   int64_t failures = 0;
   for (int64_t n = 1;; ++n) {
@@ -24,7 +29,7 @@ TEST_P(EveryAllocationOfAPool, LeavesNothing) {
     gfxgraph_pool_run_t run = gfxgraph_pool_run_default();
     run.size = 2;
     run.memory = memory.data();
-    for (int i = 0; i < 2 && status == GFXGRAPH_OK; ++i)
+    for (int i = 0; i < 3 && status == GFXGRAPH_OK; ++i)
       status = gfxgraph_pool_run(one.pool, &run, nullptr);
     const bool failed = gfxgraph::testing::stop_failing_allocations();
     // Whatever failed, the next run is right.

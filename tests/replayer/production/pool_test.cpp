@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "production/pool_fixture.h"
 
 namespace gfxgraph::replayer::testing {
@@ -285,6 +288,45 @@ TEST_F(PoolTest, TheHotPathAllocatesNothing) {
     EXPECT_EQ(info().runs[way], 101u);
     destroy();
   }
+}
+
+TEST_F(PoolTest, EightThreadsRunItWhileOneReads) {
+  ASSERT_EQ(create(), GFXGRAPH_OK);
+  constexpr int kRuns = 50;
+  std::atomic<bool> done{false};
+  std::atomic<int> wrong{0};
+  {
+    std::vector<std::jthread> threads;
+    for (uint32_t thread = 0; thread < 8; ++thread) {
+      threads.emplace_back([&, thread] {
+        fake.use_on_this_thread();
+        for (uint32_t i = 0; i < kRuns; ++i) {
+          Rows from(1 + (thread + i) % kRows, thread * 1000 + i), to(from.size());
+          std::array<void*, 2> memory = {from.data(), to.data()};
+          gfxgraph_pool_run_t one = gfxgraph_pool_run_default();
+          one.size = from.size();
+          one.memory = memory.data();
+          if (gfxgraph_pool_run(pool, &one, nullptr) != GFXGRAPH_OK) ++wrong;
+          for (const uint32_t row : to) wrong += row == 2 * from[0] ? 0 : 1;
+        }
+      });
+    }
+    std::jthread reader([&] {
+      fake.use_on_this_thread();
+      while (!done) {
+        const gfxgraph_bucket_info_t found = info();
+        EXPECT_LE(found.captures, 1u);
+        EXPECT_LE(found.submit.count, 8u * kRuns);
+        (void)reason(GFXGRAPH_WAY_GRAPH);
+      }
+    });
+    for (std::jthread& one : threads) one.join();
+    done = true;
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(info().runs[GFXGRAPH_WAY_GRAPH], 8u * kRuns - 1);
+  EXPECT_EQ(info().runs[GFXGRAPH_WAY_CAPTURE], 1u);
+  EXPECT_EQ(info().submit.count, 8u * kRuns);
 }
 
 std::string metrics_of(const std::vector<gfxgraph_pool_t>& pools) {
