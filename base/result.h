@@ -58,11 +58,11 @@ inline tl::unexpected<Error> with_context(Error error, const std::string& contex
 }  // namespace gfxgraph
 
 // Returns the error of a Result<...> expression from the enclosing function.
-#define GFXGRAPH_TRY(expression)                                             \
-  do {                                                                       \
-    auto gfxgraph_try_result = (expression);                                 \
-    if (!gfxgraph_try_result)                                                \
-      return tl::unexpected<::gfxgraph::Error>(gfxgraph_try_result.error()); \
+#define GFXGRAPH_TRY(expression)                                                        \
+  do {                                                                                  \
+    auto gfxgraph_try_result = (expression);                                            \
+    if (!gfxgraph_try_result)                                                           \
+      return tl::unexpected<::gfxgraph::Error>(std::move(gfxgraph_try_result).error()); \
   } while (false)
 
 #define GFXGRAPH_CONCAT_INNER(a, b) a##b

@@ -1,8 +1,8 @@
 // Copies and memsets on streams.
 #include <bit>
 
-#include "base/newer_hip.h"
 #include "capture/hooks_internal.h"
+#include "capture/newer_hip.h"
 #include "capture/runtime.h"
 
 using namespace gfxgraph::capture;
@@ -254,8 +254,8 @@ GFXGRAPH_CAPTURE_HOOK hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D* params,
       [&](Builder& builder) {
         if (params == nullptr) return hipErrorInvalidValue;
         return runtime_version() >= 60'000'000
-                   ? copy(builder, *reinterpret_cast<const gfxgraph::HipWideBox*>(params))
-                   : copy(builder, *reinterpret_cast<const gfxgraph::HipNarrowBox*>(params));
+                   ? copy(builder, *reinterpret_cast<const HipWideBox*>(params))
+                   : copy(builder, *reinterpret_cast<const HipNarrowBox*>(params));
       },
       [&] { return real(kCall_hipDrvMemcpy3DAsync, params, stream); });
 }
@@ -365,8 +365,8 @@ GFXGRAPH_NEWER_CAPTURE_HOOK(hipMemcpyBatchAsync, void** destinations, void** sou
       });
 }
 
-GFXGRAPH_NEWER_CAPTURE_HOOK(hipMemcpy3DBatchAsync, size_t count, gfxgraph::BatchBox* boxes,
-                            size_t* failed, unsigned long long flags, hipStream_t stream) {
+GFXGRAPH_NEWER_CAPTURE_HOOK(hipMemcpy3DBatchAsync, size_t count, BatchBox* boxes, size_t* failed,
+                            unsigned long long flags, hipStream_t stream) {
   return work(
       kCall_hipMemcpy3DBatchAsync, key_of(stream),
       [&](Builder& builder) {
@@ -380,8 +380,7 @@ GFXGRAPH_NEWER_CAPTURE_HOOK(hipMemcpy3DBatchAsync, size_t count, gfxgraph::Batch
       },
       [&] { return real(kCall_hipMemcpy3DBatchAsync, count, boxes, failed, flags, stream); });
 }
-GFXGRAPH_NEWER_CAPTURE_HOOK(hipMemcpy3DPeerAsync, const gfxgraph::PeerBox* box,
-                            hipStream_t stream) {
+GFXGRAPH_NEWER_CAPTURE_HOOK(hipMemcpy3DPeerAsync, const PeerBox* box, hipStream_t stream) {
   return work(
       kCall_hipMemcpy3DPeerAsync, key_of(stream),
       [&](Builder& builder) {

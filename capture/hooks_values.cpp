@@ -7,7 +7,6 @@
 #include "capture/runtime.h"
 
 using namespace gfxgraph::capture;
-using gfxgraph::BatchMemOp;
 
 namespace gfxgraph::capture {
 namespace {

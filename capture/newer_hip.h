@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/newer_hip.h"
 #include "capture/hooks_internal.h"
 
 // A name of its own for the compiler, HIP's name for the linker.
@@ -13,6 +14,12 @@
   hipError_t newer_##name(__VA_ARGS__)
 
 namespace gfxgraph::capture {
+
+using gfxgraph::BatchBox;
+using gfxgraph::BatchMemOp;
+using gfxgraph::HipNarrowBox;
+using gfxgraph::HipWideBox;
+using gfxgraph::PeerBox;
 
 // hipLaunchAttribute
 struct LaunchAttribute {

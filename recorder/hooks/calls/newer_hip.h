@@ -12,6 +12,14 @@
 
 namespace gfxgraph::recorder {
 
+using gfxgraph::BatchBox;
+using gfxgraph::BatchEnd;
+using gfxgraph::BatchMemOp;
+using gfxgraph::BatchNodeParams;
+using gfxgraph::HipNarrowBox;
+using gfxgraph::HipWideBox;
+using gfxgraph::PeerBox;
+
 struct LaunchAttribute {
   static constexpr uint32_t kCooperative = 2;
 

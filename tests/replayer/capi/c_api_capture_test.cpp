@@ -1,16 +1,12 @@
-// gfxgraph/capture.h against a recorder whose every answer may be an error: a fake one, which the
-// library finds in this program.
-#include <fcntl.h>
+// gfxgraph/capture.h against a recorder whose every answer may be an error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "base/live/captures.h"
+#include "capi/fake_recorder.h"
 #include "gfxgraph/gfxgraph.hpp"
 #include "place/live_program.h"
 #include "replayer/capi/c_api_internal.h"
@@ -22,72 +18,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-// What the fake recorder does.
-struct FakeRecorder {
-  std::vector<std::string> calls;
-  std::string fails;  // the call that does
-  std::string path;   // of the trace that end() gives
-  live::Objects objects;
-  uint64_t open = 0;
-  bool capturing = false;
-
-  live::Answer called(const char* name) {
-    calls.emplace_back(name);
-    live::Answer answer;
-    if (fails != name) return answer;
-    answer.status = static_cast<int32_t>(Status::kIncomplete);
-    std::strcpy(answer.text, (fails + " fails").c_str());
-    return answer;
-  }
-};
-FakeRecorder* recorder = nullptr;
-
-constexpr live::CaptureTable kTable = {
-    live::kCaptureVersion,
-    [](const live::CaptureRequest&, uint64_t* capture) {
-      const live::Answer answer = recorder->called("begin");
-      if (answer.status == 0) *capture = recorder->open = 7;
-      return answer;
-    },
-    [](uint64_t) { return recorder->called("pause"); },
-    [](uint64_t) { return recorder->called("resume"); },
-    [](uint64_t, const char*) { return recorder->called("mark"); },
-    [](uint64_t, void*, void*) { return recorder->called("hold"); },
-    [](uint64_t, uint64_t* count) {
-      *count = 5;
-      return recorder->called("launches");
-    },
-    [](uint64_t, int* descriptor, live::Objects* objects) {
-      const live::Answer answer = recorder->called("end");
-      if (answer.status != 0) return answer;
-      recorder->open = 0;
-      *descriptor = ::open(recorder->path.c_str(), O_RDONLY | O_CLOEXEC);
-      *objects = recorder->objects;
-      return answer;
-    },
-    [](uint64_t capture) {
-      recorder->called("abandon");
-      EXPECT_EQ(capture, recorder->open);
-      recorder->open = 0;
-    },
-    [] { return recorder->capturing; },
-    [] { return false; },
-    nullptr};
-
-}  // namespace
-}  // namespace gfxgraph::replayer::testing
-
-// Exported, so that dlsym finds it.
-extern "C" __attribute__((visibility("default"))) const gfxgraph::live::CaptureTable*
-gfxgraph_recorder_captures(uint32_t version) {
-  const bool known = gfxgraph::replayer::testing::recorder != nullptr &&
-                     version == gfxgraph::live::kCaptureVersion;
-  return known ? &gfxgraph::replayer::testing::kTable : nullptr;
-}
-
-namespace gfxgraph::replayer::testing {
-namespace {
 
 class CApiCapture : public ::testing::Test {
  protected:

@@ -1,0 +1,116 @@
+// One bucket of a pool: its buffers, its captured step, and the way that its runs take.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "replayer/production/bucket_counts.h"
+#include "replayer/production/bucket_step.h"
+#include "replayer/production/pool_buffers.h"
+#include "replayer/production/run_timings.h"
+#include "replayer/production/validation.h"
+
+namespace gfxgraph::replayer {
+
+struct RunResult {
+  uint32_t way = GFXGRAPH_WAY_WORK;
+  uint32_t fall = GFXGRAPH_FALL_NONE;
+  int32_t work_status = 0;
+  uint64_t padded_rows = 0;
+  uint32_t validation = GFXGRAPH_VALIDATION_NONE;
+};
+
+// Why ways were given up, as texts. Any thread.
+class Reasons {
+ public:
+  void set(uint32_t way, std::string text) {
+    const std::lock_guard lock(mutex_);
+    texts_[way] = std::move(text);
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    texts_.fill({});
+  }
+  std::string of(uint32_t way) const {
+    const std::lock_guard lock(mutex_);
+    return way < texts_.size() ? texts_[way] : std::string();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::array<std::string, GFXGRAPH_WAY_WORK + 1> texts_;
+};
+
+// The error of a function of the caller's that returned `status`.
+Error work_error(int32_t status, uint64_t size);
+
+// Runs, warm() and recapture() follow each other by a lock; the rest takes none of a run.
+class Bucket {
+ public:
+  Bucket(PoolWork& work, uint32_t number, uint64_t size);
+  ~Bucket();
+  Bucket(const Bucket&) = delete;
+  Bucket& operator=(const Bucket&) = delete;
+
+  // On the pool's device, as all that calls HIP. At most size() rows.
+  Result<void> run(const Run& run, RunResult& result);
+  // Captures over zeros, if nothing is captured yet.
+  Result<void> warm(hip::Stream stream, RunResult& result);
+  Result<void> recapture();
+
+  uint64_t size() const { return size_; }
+  uint64_t device_bytes() const { return device_bytes_; }
+  uint32_t next_way() const;
+  BucketCounts& counts() { return counts_; }
+  // Why it gave up the way, or could not capture yet.
+  std::string reason(uint32_t way) const { return reasons_.of(way); }
+  // Counts the timed runs that have ended, unless a run is being submitted.
+  void collect_timings();
+
+ private:
+  enum class Stage : uint8_t { kNew, kAllocated, kSettled };
+
+  Result<void> submit(const Run& run, RunResult& result);
+  Result<void> find_memory(hip::Stream stream);
+  Result<void> follow(hip::Stream stream);
+  Result<void> order_behind_last(hip::Stream stream);
+  bool is_due(RunResult& result);
+  Result<void> run_padded(const Run& run, RunResult& result);
+  Result<void> run_validated(const Run& run, RunResult& result);
+  Result<void> call_work(hip::Stream stream, bool captured, RunResult& result);
+  Result<void> capture(hip::Stream stream, RunResult& result);
+  Result<void> prepare_captured();
+  Result<void> run_step(hip::Stream stream, RunResult& result);
+  void prepare_from(uint32_t way);
+  void give_up(uint32_t way, uint32_t next, uint32_t fall, const std::string& text);
+  void give_up_all(uint32_t fall, const std::string& text);
+  void sum_bytes() noexcept;
+  void release_step() noexcept;
+  void release_memory() noexcept;
+
+  PoolWork& work_;
+  const uint32_t number_;
+  const uint64_t size_;  // in rows
+  std::mutex mutex_;
+  std::atomic<Stage> stage_ = Stage::kNew;
+  std::atomic<uint32_t> way_;
+  uint32_t fall_ = GFXGRAPH_FALL_NONE;  // why the first way was given up
+  PoolBuffers buffers_;                 // empty: none, for lack of room
+  BucketStep step_;
+  uint64_t step_bytes_ = 0;  // that it allocates
+  Validation validation_;
+  std::atomic<uint64_t> device_bytes_{0};  // of all these
+  struct LastStream {
+    bool known = false;
+    hip::Stream stream = nullptr;
+    hip::Event event = nullptr;  // orders another one behind it
+  } last_;
+  RunTimings timings_;
+  BucketCounts counts_;
+  Reasons reasons_;
+};
+
+}  // namespace gfxgraph::replayer

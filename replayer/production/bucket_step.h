@@ -1,0 +1,52 @@
+// A bucket's captured work, and the step that runs it. Over the C ABI of captures, sessions and
+// steps, whose rules it keeps.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "gfxgraph/gfxgraph.h"
+#include "replayer/abi/hip_abi.h"
+
+namespace gfxgraph::replayer {
+
+// The error of a call of the C ABI.
+Result<void> called(gfxgraph_status_t status);
+
+template <typename Handle, void (*Destroy)(Handle*) noexcept>
+struct DestroyHandle {
+  void operator()(Handle* handle) const noexcept { Destroy(handle); }
+};
+template <typename Handle, void (*Destroy)(Handle*) noexcept>
+using Owned = std::unique_ptr<Handle, DestroyHandle<Handle, Destroy>>;
+using OwnedCapture = Owned<gfxgraph_capture_s, gfxgraph_capture_abandon>;
+
+class BucketStep {
+ public:
+  static Result<OwnedCapture> begin(hip::Stream stream, uint32_t wait_ms);
+  // Ends the capture; its session, in place.
+  Result<void> take(OwnedCapture capture);
+  // What its steps allocate beside the program's memory.
+  Result<uint64_t> device_bytes() const;
+  // Makes the step of a GFXGRAPH_WAY_..., in place of an earlier one.
+  Result<void> prepare(uint32_t way);
+  bool is_ready() const { return step_ != nullptr; }
+  Result<void> run(hip::Stream stream) const;
+  // Whether a run that failed so has certainly submitted nothing.
+  bool submitted_nothing(const Error& error) const;
+  // The step alone, or all that was captured. They wait for the step.
+  void drop_way() noexcept { step_.reset(); }
+  void clear() noexcept;
+
+ private:
+  gfxgraph_range_t range_ = 0;
+  Owned<gfxgraph_trace_s, gfxgraph_trace_destroy> trace_;
+  Owned<gfxgraph_session_s, gfxgraph_session_destroy> session_;
+  Owned<gfxgraph_step_s, gfxgraph_step_destroy> step_;
+  bool is_one_graph_ = false;
+  bool waits_ = false;  // what comes later on the stream does not follow it by itself
+};
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,47 @@
+// Captured work by size: chooses a bucket for a run, and counts what was done.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replayer/production/bucket.h"
+
+namespace gfxgraph::replayer {
+
+// Thread-safe.
+class Pool {
+ public:
+  Pool(std::unique_ptr<const PoolSettings> settings, std::shared_ptr<const HipLibrary> library,
+       int device);
+
+  // On the pool's device, as all that calls HIP. `result` without work_status if nothing was run.
+  Result<void> run(const Run& run, gfxgraph_pool_result_t& result);
+  Result<void> warm(hip::Stream stream);
+  Result<void> recapture(uint32_t bucket);
+
+  const PoolSettings& settings() const { return work_.settings(); }
+  const HipLibrary& library() const { return work_.library(); }
+  std::shared_ptr<const HipLibrary> share_library() const { return work_.share_library(); }
+  int device() const { return work_.device(); }
+  uint32_t bucket_count() const { return static_cast<uint32_t>(buckets_.size()); }
+  // Of GFXGRAPH_BUCKET_BEYOND and _ALL, too.
+  Result<void> check_bucket(uint32_t bucket) const;
+  // Of a bucket that exists, as check_bucket() says. `sums.info` is complete but for latencies.
+  void add_up(uint32_t bucket, BucketSums& sums);
+  // "" for what is no bucket.
+  std::string reason(uint32_t bucket, uint32_t way) const;
+
+ private:
+  Result<void> run_beyond(const Run& run, RunResult& result);
+  void count_failure(BucketCounts& counts, const RunResult& result) const;
+
+  PoolWork work_;
+  std::vector<std::unique_ptr<Bucket>> buckets_;
+  BucketCounts beyond_;
+  std::atomic<bool> beyond_told_{false};
+};
+
+}  // namespace gfxgraph::replayer

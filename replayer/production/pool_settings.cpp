@@ -1,0 +1,110 @@
+#include "replayer/production/pool_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "replayer/production/numbers.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+tl::unexpected<Error> wrong(std::string_view of, const char* what) {
+  return fail(Status::kInvalidArgument, fmt::format("{} of the pool: {}", of, what));
+}
+
+bool is_whole(uint64_t bytes, uint32_t type) {
+  const uint32_t one = number_bytes(type);
+  return one != 0 && bytes != 0 && bytes % one == 0;
+}
+
+// What is wrong with the options beside sizes, tensors and states; null: nothing.
+const char* mistake(const gfxgraph_pool_options_t& options) {
+  if (options.sizes == nullptr || options.size_count == 0)
+    return "a pool needs sizes, one at least";
+  if (options.tensors == nullptr || options.tensor_count == 0)
+    return "a pool needs tensors, one at least";
+  if (options.work == nullptr) return "a pool needs a function: work is null";
+  if (options.first_way > GFXGRAPH_WAY_WORK) return "unknown first_way";
+  if (options.beyond > GFXGRAPH_BEYOND_WORK) return "unknown beyond";
+  if (options.states == nullptr && options.state_count != 0) return "states is null";
+  for (const double tolerance : options.tolerance) {
+    if (!(tolerance >= 0)) return "a tolerance is negative or no number";
+  }
+  if (options.tolerance[GFXGRAPH_TYPE_BYTES] != 0)
+    return "a tolerance of bytes: they are equal or not";
+  return nullptr;
+}
+
+Result<void> read_sizes(const gfxgraph_pool_options_t& options, PoolSettings& settings) {
+  uint64_t before = 0;
+  for (uint32_t i = 0; i < options.size_count; before = options.sizes[i++]) {
+    if (options.sizes[i] > before) continue;
+    return fail(Status::kInvalidArgument,
+                fmt::format("size {} of the pool is {}, behind {}: sizes begin with 1 at least and "
+                            "ascend",
+                            i, options.sizes[i], before));
+  }
+  settings.sizes.assign(options.sizes, options.sizes + options.size_count);
+  return {};
+}
+
+Result<void> read_tensor(const gfxgraph_tensor_t& given, uint32_t number, Tensor& tensor) {
+  tensor.name = given.name != nullptr ? given.name : fmt::format("tensor {}", number);
+  constexpr uint32_t kUses = GFXGRAPH_TENSOR_INPUT | GFXGRAPH_TENSOR_OUTPUT;
+  if (given.use == 0 || (given.use & ~kUses) != 0)
+    return wrong(tensor.name, "use is none of GFXGRAPH_TENSOR_INPUT, _OUTPUT and both");
+  if (!is_whole(given.row_bytes, given.type))
+    return wrong(tensor.name, "type is unknown, or row_bytes is 0 or no whole number of it");
+  tensor.row_bytes = given.row_bytes;
+  tensor.is_input = (given.use & GFXGRAPH_TENSOR_INPUT) != 0;
+  tensor.is_output = (given.use & GFXGRAPH_TENSOR_OUTPUT) != 0;
+  tensor.type = given.type;
+  return {};
+}
+
+Result<void> read_state(const gfxgraph_state_t& given, uint32_t number, State& state) {
+  state.name = given.name != nullptr ? given.name : fmt::format("state {}", number);
+  if (given.memory == nullptr) return wrong(state.name, "memory is null");
+  if (given.reserved != 0) return wrong(state.name, "reserved is not zero");
+  if (!is_whole(given.bytes, given.type))
+    return wrong(state.name, "type is unknown, or bytes is 0 or no whole number of it");
+  state.memory = given.memory;
+  state.bytes = given.bytes;
+  state.type = given.type;
+  return {};
+}
+
+}  // namespace
+
+Result<void> read_pool_settings(const gfxgraph_pool_options_t& options, PoolSettings& settings) {
+  if (const char* const what = mistake(options)) return fail(Status::kInvalidArgument, what);
+  GFXGRAPH_TRY(read_sizes(options, settings));
+  settings.name = options.name != nullptr ? options.name : "pool";
+  settings.work = options.work;
+  settings.work_context = options.work_context;
+  settings.fell = options.fell;
+  settings.fell_context = options.fell_context;
+  settings.first_way = options.first_way;
+  settings.beyond_allowed = options.beyond == GFXGRAPH_BEYOND_WORK;
+  settings.max_device_bytes = options.max_device_bytes;
+  settings.capture_ms = options.capture_milliseconds;
+  settings.validate_every = options.validate_every;
+  std::ranges::copy(options.tolerance, settings.tolerance.begin());
+  settings.states.resize(options.state_count);
+  for (uint32_t i = 0; i < options.state_count; ++i)
+    GFXGRAPH_TRY(read_state(options.states[i], i, settings.states[i]));
+  settings.tensors.resize(options.tensor_count);
+  for (uint32_t i = 0; i < options.tensor_count; ++i) {
+    Tensor& tensor = settings.tensors[i];
+    GFXGRAPH_TRY(read_tensor(options.tensors[i], i, tensor));
+    const auto sum = checked_add(settings.row_bytes, tensor.row_bytes);
+    if (!sum || !checked_mul(*sum, settings.sizes.back()))
+      return wrong(tensor.name, "with it the largest bucket is beyond 64 bits");
+    settings.row_bytes = *sum;
+  }
+  return {};
+}
+
+}  // namespace gfxgraph::replayer

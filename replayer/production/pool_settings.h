@@ -1,0 +1,51 @@
+// What a pool was created with.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gfxgraph/production.h"
+
+namespace gfxgraph::replayer {
+
+struct Tensor {
+  std::string name;
+  uint64_t row_bytes = 0;
+  bool is_input = false;
+  bool is_output = false;
+  uint32_t type = GFXGRAPH_TYPE_BYTES;
+};
+
+// gfxgraph_state_t.
+struct State {
+  std::string name;
+  void* memory = nullptr;
+  uint64_t bytes = 0;
+  uint32_t type = GFXGRAPH_TYPE_BYTES;
+};
+
+struct PoolSettings {
+  std::string name;
+  std::vector<uint64_t> sizes;  // of buckets, in rows, ascending
+  std::vector<Tensor> tensors;
+  uint64_t row_bytes = 0;  // of all tensors
+  gfxgraph_work_t work = nullptr;
+  void* work_context = nullptr;
+  gfxgraph_fell_t fell = nullptr;
+  void* fell_context = nullptr;
+  uint32_t first_way = GFXGRAPH_WAY_GRAPH;
+  bool beyond_allowed = false;
+  uint64_t max_device_bytes = 0;  // 0: no cap
+  uint32_t capture_ms = 0;
+  uint32_t validate_every = 0;  // 0: never
+  std::vector<State> states;
+  std::array<double, GFXGRAPH_KINDS> tolerance{};
+};
+
+// Checks the options, and copies them. kInvalidArgument.
+Result<void> read_pool_settings(const gfxgraph_pool_options_t& options, PoolSettings& settings);
+
+}  // namespace gfxgraph::replayer
