@@ -2,7 +2,7 @@
 
 report_schemas.py CHECK_TEST
 
-Runs the tests that find errors in kernels, and validates the JSON and the SARIF of each report: docs/check.schema.json is the
+Runs the tests that find errors in kernels, and validates the JSON and the SARIF of each report: docs/schemas/check.json is the
 contract of the JSON; sarif.schema.json is written from the text of SARIF 2.1.0, because no Debian package has the schema that
 OASIS publishes. 77: python3-jsonschema is not installed.
 """
@@ -45,7 +45,7 @@ def check_rules(document):
 
 
 def main():
-    report = validator("docs/check.schema.json")
+    report = validator("docs/schemas/check.json")
     sarif = validator("tests/check/sarif.schema.json")
     seen = set()
     count = 0

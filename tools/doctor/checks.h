@@ -1,5 +1,5 @@
 // What gfxgraph doctor finds out, and its two forms: lines for people, and JSON
-// (docs/doctor.schema.json).
+// (docs/schemas/doctor.json).
 #pragma once
 
 #include <cstdint>

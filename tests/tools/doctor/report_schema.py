@@ -1,4 +1,4 @@
-"""The JSON of gfxgraph doctor against its contract, docs/doctor.schema.json: python3 report_schema.py BUILD_TREE
+"""The JSON of gfxgraph doctor against its contract, docs/schemas/doctor.json: python3 report_schema.py BUILD_TREE
 
 On the software agent with two devices, where all is well; and with a runtime that cannot be loaded. 77: python3-jsonschema is
 not installed.
@@ -42,7 +42,7 @@ def doctor(build, schema, code, *options, **environment):
 
 def main():
     build = Path(sys.argv[1]).resolve()
-    document = json.loads((SOURCE / "docs/doctor.schema.json").read_text())
+    document = json.loads((SOURCE / "docs/schemas/doctor.json").read_text())
     jsonschema.Draft7Validator.check_schema(document)
     schema = jsonschema.Draft7Validator(document)
 
