@@ -27,8 +27,9 @@
  * their streams. A run waits on the host only for that lock; a bucket's first run holds it while
  * it captures. On HIP 5 runs of steps also take turns (kGraphKernelsMix in docs/runtime-quirks.md).
  *
- * A stream may be destroyed once the runs on it are complete. hipStreamPerThread is refused: it
- * names another stream in each thread.
+ * A stream that a bucket ran on lives until the pool is destroyed, or until the bucket ran on
+ * another one after it. hipStreamPerThread is refused: it names another stream in each thread, and
+ * ends with that.
  */
 #ifndef GFXGRAPH_PRODUCTION_H
 #define GFXGRAPH_PRODUCTION_H

@@ -93,6 +93,10 @@ Result<std::shared_ptr<const HipLibrary>> HipLibrary::load(int recorded_version,
     table.hipDestroySurfaceObject = reinterpret_cast<decltype(table.hipDestroySurfaceObject)>(
         find(opened.handle, "_Z23hipDestroySurfaceObjectP13__hip_surface"));
   }
+  // The process's own, if it has one: the capture layer knows of captures that the runtime does
+  // not.
+  if (void* const asked = dlsym(RTLD_DEFAULT, "hipStreamIsCapturing"))
+    table.hipStreamIsCapturing = reinterpret_cast<decltype(table.hipStreamIsCapturing)>(asked);
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<HipLibrary> library,
                             make(table, library_path(opened.handle, opened.name)));
   library->lookup_ = find;

@@ -86,7 +86,7 @@ void Bucket::release_memory() noexcept {
   sum_bytes();
 }
 
-// The last run's work may use the bucket's buffers still. Its stream may be gone when that is done.
+// The last run's work may use the bucket's buffers still.
 Result<void> Bucket::follow(hip::Stream stream) {
   const HipLibrary& library = work_.library();
   if (last_.known && last_.stream != stream) {

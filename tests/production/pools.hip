@@ -298,6 +298,7 @@ void freed() {
 // Threads with their own sizes and streams, or all with one bucket, while another one reads.
 void threads() {
   Model model;
+  const Stream streams[8];  // they live as long as the pool
   gfxgraph::Pool pool = pool_of(model);
   const auto run_threads = [&](int count, const std::function<int(int, int)>& size, int runs) {
     std::atomic<bool> done{false};
@@ -306,9 +307,8 @@ void threads() {
       all.emplace_back([&, thread] {
         try {
           const Rows in, out;
-          const Stream stream;
           for (int i = 0; i < runs; ++i)
-            check_run(pool, model, size(thread, i), in, out, stream);
+            check_run(pool, model, size(thread, i), in, out, streams[thread]);
         } catch (const std::exception& thrown) {
           expect(false, thrown.what());
         }
