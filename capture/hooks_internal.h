@@ -14,7 +14,6 @@
 
 #include "capture/calls.h"
 #include "capture/captures.h"
-#include "capture/kept_order_internal.h"
 
 #define GFXGRAPH_CAPTURE_HOOK extern "C" __attribute__((visibility("default")))
 
@@ -68,6 +67,18 @@ int runtime_version() noexcept;
 // is told to the user, once for each call and error.
 hipError_t answered(int index, Answer answer, const char* why = nullptr);
 hipError_t answered(int index, hipError_t error, const char* why = nullptr);
+
+// ---- kept_order.cpp: empty nodes where the runtime would not keep the order of a graph
+// (base/hip_quirks.inc)
+
+// For a node that is to follow all of `after`, which become others:
+//   - one root for all where this runtime may begin several too early. It is the capture's first
+//     node, or an empty one if streams forked before there was any;
+//   - one node for several where it may lose their edges.
+hipError_t keep_order(Captures::Work& work, Nodes& after, bool is_child);
+// Of a graph that becomes a child: a copy with one root, and with one end where this runtime might
+// not wait for several. Null: the graph can stay as it is.
+hipError_t copy_in_order(hipGraph_t child, hipGraph_t& copy);
 
 // The nodes that one call becomes. Functions add a node behind what the stream's next work follows;
 // `chain`: behind the call's own last node.

@@ -1,5 +1,4 @@
-#include "capture/kept_order_internal.h"
-
+// Empty nodes where the runtime would not keep the order of a graph (base/hip_quirks.inc).
 #include <algorithm>
 #include <vector>
 
