@@ -14,6 +14,7 @@
 
 #include "recorder/hooks/calls/hip_calls.h"
 #include "recorder/hooks/process/cancel_type.h"
+#include "recorder/hooks/runtime/bound_around.h"
 #include "recorder/objects/devices.h"
 #include "recorder/recorder.h"
 
@@ -49,6 +50,18 @@ void note_unrecorded(int index) noexcept;
 
 // The thread ended inside the runtime's function, by pthread_cancel().
 void note_cancelled(int index) noexcept;
+
+// ---- calls within calls. The runtime calls itself through the dynamic linker, which is no call of
+// the program. A signal handler's is one, and so is the next call after a longjmp() out of the
+// runtime. It may have interrupted the recorder itself, so it is not recorded, but named.
+
+void note_nested(int index) noexcept;
+// Tells the trace of them. Not within a hook that may hold a lock.
+void tell_nested() noexcept;
+// A row, or behind them an unknown call; -1: none that is not told yet.
+extern constinit std::atomic<int> nested_call;
+// Of the thread's last hook within another one: whether the program called it.
+extern thread_local bool nested_by_program;
 
 // What the outermost hook's real call told the host, until its Scope ends.
 struct Learned {
@@ -86,6 +99,8 @@ class Scope {
   explicit Scope(CallKind kind = CallKind::kOther, const void* site = __builtin_return_address(0))
       : record(hook_depth++ == 0 && recorder().active()),
         registration_(kind == CallKind::kRegistration) {
+    if (hook_depth > 1) [[unlikely]]
+      nested_by_program = called_by_program(site);
     if (!record) return;
     if (program_call == nullptr) program_call = site;
     learned.open = true;
@@ -149,6 +164,8 @@ template <typename... Args>
 hipError_t real(int index, Args... args) {
   if (Recorder::elsewhere()) [[unlikely]]
     note_unrecorded(index);
+  if (hook_depth > 1 && nested_by_program) [[unlikely]]
+    note_nested(index);
   void* function = real_function(index);
   if (function == nullptr) return hipErrorNotSupported;
   const Knows knows = kCallRows[index].knows;

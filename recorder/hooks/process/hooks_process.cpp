@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "recorder/hooks/calls/hooks_internal.h"
 #include "recorder/hooks/process/exec_trial.h"
+#include "recorder/hooks/runtime/unknown_calls.h"
 #include "recorder/queue/end_signals.h"
 
 namespace gfxgraph::recorder {
@@ -23,13 +24,18 @@ namespace {
 
 pid_t recorded_process = 0;
 
-void finish_at_exit() { recorder().finish(); }
+void finish(Recorder::Ends ends = Recorder::Ends::kForGood) noexcept {
+  tell_nested();
+  recorder().finish(ends);
+}
+
+void finish_at_exit() { finish(); }
 
 // In a child of vfork() or posix_spawn() the memory still belongs to the parent.
 bool own_process() noexcept { return recorded_process != 0 && getpid() == recorded_process; }
 
 void finish_if_own() noexcept {
-  if (own_process()) recorder().finish();
+  if (own_process()) finish();
 }
 
 // A child of a process that has not used the device yet may be the one that does.
@@ -103,15 +109,37 @@ void note_cancelled(int index) noexcept {
       "its thread was cancelled during the call: whether it was done is not known");
 }
 
+constinit std::atomic<int> nested_call{-1};
+thread_local bool nested_by_program = false;
+
+void note_nested(int index) noexcept {
+  if (!recorder().active()) return;
+  int none = -1;
+  nested_call.compare_exchange_strong(none, index, std::memory_order_relaxed);
+}
+
+void tell_nested() noexcept {
+  const int index = nested_call.exchange(-1, std::memory_order_relaxed);
+  if (index < 0) return;
+  const std::string_view name =
+      index < kCallCount ? display_name(index) : unknown_call_name(index - kCallCount);
+  recorder().note_incomplete(name,
+                             "called within another HIP call, as by a signal handler, or after a "
+                             "jump out of one: what it did is not in the trace");
+}
+
 [[gnu::hot]] Scope::~Scope() noexcept(false) {
-  --hook_depth;
   if (record) {
     tell_learned();
     learned.open = false;
     program_call = nullptr;
     if (CallGate* const gate = recorder().gate()) gate->leave();
+    if (nested_call.load(std::memory_order_relaxed) >= 0) [[unlikely]]
+      tell_nested();
   }
   if (record && !registration_) arrange_exit();
+  // Last: what a signal handler calls until here is a call within this one, which takes no lock.
+  --hook_depth;
 }
 
 }  // namespace gfxgraph::recorder
@@ -154,7 +182,7 @@ int execute(const char* name, Args... args) noexcept {
     const NoCancel own;
     const auto attempt = [](void* data) { (void)(*static_cast<Call*>(data))(); };
     if (try_exec(attempt, &call) != Trial::kWouldFail) {
-      recorder().finish(Recorder::Ends::kWithExec);
+      finish(Recorder::Ends::kWithExec);
     }
   }
   return call();

@@ -198,6 +198,23 @@ bool is_below_hip(const void* code) noexcept {
          begins_with_one_of(file_name(info.dli_fname), kBelowHip);
 }
 
+bool called_by_program(const void* site) noexcept {
+  const auto object_of = [](const void* code) -> const link_map* {
+    dl_find_object found{};
+    return _dl_find_object(const_cast<void*>(code), &found) == 0 ? found.dlfo_link_map : nullptr;
+  };
+  const link_map* const caller = object_of(site);
+  if (caller == nullptr) return true;  // code that was made at run time
+  // What calls itself most. Its map lives as long as hooks are called from it.
+  static thread_local const link_map* known = nullptr;
+  if (caller == known) return false;
+  const std::string_view file = file_name(caller->l_name);
+  // A function of the runtime that ends with a jump to another one returns to its hook.
+  if (!begins_with_one_of(file, kBelowHip) && !begins_with_one_of(file, kOurs)) return true;
+  known = caller;
+  return false;
+}
+
 void looked_up_around(const char* name) noexcept {
   const std::lock_guard lock(looked_up_mutex);
   for (int i = 0; i < looked_up_count; ++i) {

@@ -15,6 +15,10 @@ void looked_up_around(const char* name) noexcept;
 // Whether the code there is of HIP, of HSA or of a profiler, which do so for HIP or look on.
 bool is_below_hip(const void* code) noexcept;
 
+// Of a hook that was called within another one, at `site`: whether by the program, and not by HIP
+// or what lies below it, or by this library. For signal handlers, too: takes no lock.
+bool called_by_program(const void* site) noexcept;
+
 // What is known of it by now:
 //  - functions of the HIP runtime without a row that loaded programs and libraries are linked to
 //  - libraries whose calls of HIP the dynamic linker has bound to the runtime itself

@@ -36,10 +36,12 @@ void* hook_or_note(const char* name, void* found, const char* note = kUnknownLoo
 
 }  // namespace
 
-// The function to call instead of hook `index`.
-extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_enter_passed_call(int index) {
+// The function to call instead of hook `index`. `site`: where the hook was called.
+extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_enter_passed_call(
+    int index, const void* site) {
   const DeferredCancellation deferred;
-  ++hook_depth;
+  if (++hook_depth > 1 && called_by_program(site)) [[unlikely]]
+    note_nested(index);
   if (!is_row(index)) return unknown_call_function(index - kCallCount);
   if (Recorder::elsewhere()) [[unlikely]]
     note_unrecorded(index);

@@ -42,6 +42,7 @@ gfxgraph_trampoline:
     movups %xmm6, -192(%rbp)
     movups %xmm7, -208(%rbp)
     movl %r11d, %edi
+    movq 8(%rbp), %rsi
     call gfxgraph_enter_passed_call
     movq %rax, %r11
     .set at, 0

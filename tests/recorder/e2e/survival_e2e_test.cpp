@@ -79,6 +79,30 @@ TEST_F(SurvivalTest, HandlersThatJumpAway) {
   EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(11));
 }
 
+// What may have interrupted the recorder itself is not recorded, and the trace says so.
+TEST_F(SurvivalTest, CallsWithinACallAreNamed) {
+  const auto named = [](const std::string& call) {
+    return Contains(AllOf(Field(&format::Finding::kind, format::FindingKind::kIncomplete),
+                          Field(&format::Finding::call, call),
+                          Field(&format::Finding::detail, HasSubstr("within another HIP call"))));
+  };
+  const auto launched = survives("launch_inside");
+  ASSERT_TRUE(launched);
+  EXPECT_THAT(launched->findings(), named("hipLaunchKernel"));
+
+  // After a handler's jump out of a call, its thread's next calls are within that one.
+  const std::string program = std::string(PROGRAMS) + "/program_cancelled jump";
+  const std::string environment = std::string("LD_LIBRARY_PATH=") + FAKE_HIP_FOLDER + " ";
+  const ProcessResult recorded =
+      run(environment + RECORD_TOOL + " --device emulated --force -o " + path() + " -- " + program,
+          folder_.path());
+  ASSERT_EQ(recorded.code, 0) << recorded.err;
+  EXPECT_EQ(recorded.out, "0 7\n");
+  const auto jumped = open();
+  ASSERT_TRUE(jumped);
+  EXPECT_THAT(jumped->findings(), named("hipMemset"));
+}
+
 TEST_F(SurvivalTest, MainThatLeavesItsThreadsBehind) {
   const auto trace = survives("leave_main");
   ASSERT_TRUE(trace);

@@ -1,16 +1,20 @@
-// Threads that are cancelled asynchronously, at any instruction, while they call HIP; on fake_hip,
-// whose functions bear that. Prints what the main thread still computes: the same with and without
-// the recorder.
+// Threads that are cancelled asynchronously, at any instruction, while they call HIP, or with
+// "jump" a handler that jumps out of a call; on fake_hip, whose functions bear that. Prints what
+// the main thread still computes: the same with and without the recorder.
 #ifndef __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_AMD__ 1
 #endif
 #include <hip/hip_runtime_api.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace {
 
@@ -41,9 +45,19 @@ void* call_for_ever(void* data) {
   }
 }
 
+sigjmp_buf back;
+
+// The call reads memory that cannot be read.
+void jump_out_of_call(void* memory) {
+  const void* const nowhere = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  signal(SIGSEGV, [](int) { siglongjmp(back, 1); });
+  if (sigsetjmp(back, 1) == 0) (void)hipMemcpy(memory, nowhere, 4096, hipMemcpyHostToDevice);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool jumps = argc > 1 && std::strcmp(argv[1], "jump") == 0;
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 300;
   Shared shared;
   if (hipStreamCreate(&shared.stream) != hipSuccess) return 1;
@@ -61,6 +75,7 @@ int main(int argc, char** argv) {
     pthread_join(thread, &result);
     if (result == PTHREAD_CANCELED) ++cancelled;
   }
+  if (jumps) jump_out_of_call(shared.memory);
   unsigned char first = 0;
   if (hipMemset(shared.memory, 7, 4096) != hipSuccess) return 1;
   if (hipMemcpy(&first, shared.memory, 1, hipMemcpyDeviceToHost) != hipSuccess) return 1;

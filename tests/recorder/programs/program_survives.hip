@@ -118,6 +118,36 @@ static void leave_handlers() {
   if (first(words) != 10) _exit(7);
 }
 
+// A signal arrives while its thread is inside of hipStreamSynchronize().
+__global__ void wait_for(volatile unsigned* flag) {
+  while (*flag == 0) {
+  }
+}
+static unsigned* flag = nullptr;
+static unsigned* counted = nullptr;
+static hipStream_t beside = nullptr;
+static void launch_inside() {
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&flag), sizeof(unsigned), 0));
+  *flag = 0;
+  counted = memory();
+  hipStream_t stream = nullptr;
+  CHECK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+  CHECK(hipStreamCreateWithFlags(&beside, hipStreamNonBlocking));
+  wait_for<<<1, 1, 0, stream>>>(flag);
+  signal(SIGUSR1, [](int) {
+    count<<<1, kWords, 0, beside>>>(counted);
+    *flag = 1;
+  });
+  const pthread_t self = pthread_self();
+  std::thread later([self] {
+    usleep(100'000);
+    pthread_kill(self, SIGUSR1);
+  });
+  CHECK(hipStreamSynchronize(stream));
+  later.join();
+  if (first(counted) != 1) _exit(7);
+}
+
 static void leave_main() {
   std::thread([] {
     usleep(50'000);  // main() is gone
@@ -348,6 +378,7 @@ int main(int argc, char** argv) {
   if (mode == "cancel") cancel();
   if (mode == "leave_threads") leave_threads();
   if (mode == "leave_handlers") leave_handlers();
+  if (mode == "launch_inside") launch_inside();
   if (mode == "leave_main") leave_main();
   if (mode == "exit_beside_threads") exit_beside_threads();
   if (mode == "exit_in_function") exit_in_function();
