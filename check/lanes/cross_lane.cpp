@@ -106,8 +106,16 @@ void exchange(CrossLane& result, const Inst& inst, const Wave& wave, bool push) 
 
 unsigned exchanged_source(const Inst& inst) { return lanes_name_lanes(inst) ? 1 : 0; }
 
+bool may_name_lane_past(const Inst& inst) {
+  if (inst.op != Op::v_readlane_b32 && inst.op != Op::v_writelane_b32) return false;
+  // Compilers keep scalars in a register's lanes: their numbers are constants of 0 to 31.
+  const uint16_t lane = inst.src[1];
+  return lane < emulator::operand::kFirstConstant ||
+         lane >= emulator::operand::kFirstConstant + kLaneCount;
+}
+
 bool may_miss_lanes(const Inst& inst) {
-  if (lanes_name_lanes(inst)) return true;
+  if (lanes_name_lanes(inst) || inst.op == Op::ds_swizzle_b32) return true;
   // With bound_ctrl the program asks for 0 instead of an inactive lane.
   const auto control = static_cast<uint32_t>(inst.imm);
   return emulator::is_vector_alu(inst.format) && inst.extra() == VopExtra::kDpp16 &&
@@ -141,7 +149,6 @@ CrossLane cross_lane(const Inst& inst, const Wave& wave) {
     case Op::ds_swizzle_b32:
       from_each([&](unsigned lane) { return swizzled(control & 0xffff, lane); });
       read_lanes(result, exec, false, true);
-      result.inactive = 0;
       return result;
     case Op::v_permlane16_b32:
     case Op::v_permlanex16_b32: {

@@ -27,6 +27,10 @@ CrossLane cross_lane(const emulator::Inst& inst, const emulator::Wave& wave);
 // The source that moves between lanes: 0 or 1.
 unsigned exchanged_source(const emulator::Inst& inst);
 
+// v_readlane and v_writelane, which name one lane, active or not: whether that may be past the
+// wave.
+bool may_name_lane_past(const emulator::Inst& inst);
+
 // Whether `past` or `inactive` can be set.
 bool may_miss_lanes(const emulator::Inst& inst);
 // In a wave whose lanes are all active, whatever they hold: whether neither can be set, and whether

@@ -1,5 +1,7 @@
 #include "check/lanes/lane_observer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <bitset>
@@ -59,7 +61,9 @@ void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
     if (emulator::permutes_lanes(inst) && writes_all_if_all_active(inst))
       operands.user |= kWritesAll;
   }
-  if (!operands.hooked && rule == ShadowRule::kCrossLane && may_miss_lanes(inst)) {
+  const bool misses =
+      rule == ShadowRule::kCrossLane ? may_miss_lanes(inst) : may_name_lane_past(inst);
+  if (!operands.hooked && misses) {
     operands.hooked = true;
     operands.user |= kOnlyMissed;
   }
@@ -333,6 +337,23 @@ void LaneObserver::before_exchange(WaveState& state, const Wave& wave, const Ins
   state.exchange_defined = defined & own;
   report_exchange(state, wave, inst, lanes.past, "past the wave");
   report_exchange(state, wave, inst, lanes.inactive, "inactive");
+}
+
+void LaneObserver::before_one_lane(WaveState& state, const Wave& wave, const Inst& inst) {
+  if (!may_name_lane_past(inst)) return;
+  const uint32_t lane = wave.read32(&inst, 1);
+  const unsigned lanes = wave.upper != nullptr ? 2 * emulator::kLanes : emulator::kLanes;
+  if (lane < lanes) return;
+  // Where no lane is active, code that was not worth a jump around it looks for the first one.
+  if (wave.exec() == 0 && (wave.upper == nullptr || wave.upper->exec() == 0)) return;
+  LaneEvent found;
+  found.finding_class = FindingClass::kS8;
+  found.place = state.place;
+  found.pc = inst.pc;
+  found.op = inst.op;
+  found.exec = uint64_t{wave.exec()} << wave.first_lane;
+  found.detail = fmt::format("names lane {}, past the wave of {} lanes", lane, lanes);
+  sites_.add(kernel_, found);
 }
 
 void LaneObserver::report_exchange(WaveState& state, const Wave& wave, const Inst& inst,

@@ -162,6 +162,7 @@ class LaneObserver {
 
  private:
   void before_exchange(WaveState& state, const Wave& wave, const Inst& inst);
+  void before_one_lane(WaveState& state, const Wave& wave, const Inst& inst);
   void report_exchange(WaveState& state, const Wave& wave, const Inst& inst, uint32_t lanes,
                        const char* which);
   static void after_relative(WaveState& state, const Wave& wave, const Inst& inst);
@@ -206,7 +207,8 @@ class LaneObserver {
   bool sources_defined(uint64_t pc) const { return flow_.watch(pc).sources_defined; }
 
  private:
-  // kCrossLane: its result needs no shadow, only lanes that it misses are looked for.
+  // kCrossLane, kReadLane, kWriteLane: the result needs no shadow, only lanes that it misses are
+  // looked for.
   static constexpr uint32_t kOnlyMissed = 1;
   // While all lanes of the wave are active, none is missed; and each is written.
   static constexpr uint32_t kMissesNone = 2;

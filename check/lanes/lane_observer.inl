@@ -246,6 +246,9 @@ template <unsigned kRule>
 GFXGRAPH_INLINE void LaneObserver::before(WaveState& state, const Wave& wave, const Inst& inst) {
   if constexpr (kRule == static_cast<unsigned>(ShadowRule::kCrossLane))
     before_exchange(state, wave, inst);
+  if constexpr (kRule == static_cast<unsigned>(ShadowRule::kReadLane) ||
+                kRule == static_cast<unsigned>(ShadowRule::kWriteLane))
+    before_one_lane(state, wave, inst);
 }
 
 template <unsigned kRule>
@@ -257,7 +260,8 @@ GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, con
     if (!shadow::finish(state, run, wave.exec())) [[unlikely]]
       take_apart(state, wave, run);
   } else {
-    if constexpr (rule == ShadowRule::kCrossLane)
+    if constexpr (rule == ShadowRule::kCrossLane || rule == ShadowRule::kReadLane ||
+                  rule == ShadowRule::kWriteLane)
       if ((operands.user & kOnlyMissed) != 0) return;
     shadow::apply<rule>(state, wave, inst, operands);
   }

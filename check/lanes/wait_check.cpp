@@ -402,7 +402,7 @@ class WaitKernel {
       if (node.format == Format::kScratch || node.format == Format::kMubuf) return;
       state.store_age = 0;
       state.store = n;
-      state.store_last = !atomic;
+      state.store_last = true;
       return;
     }
     State::issue(state.vector_age);

@@ -79,6 +79,10 @@ ORDER(fenced_store, "global_store_dword %2, %1, off\n s_waitcnt vmcnt(0) lgkmcnt
 // An acquire does not wait for earlier stores.
 ORDER(fenced_store_safe, "global_store_dword %2, %1, off\n global_load_dword v20, %2, off glc dlc\n"
                          "s_waitcnt vmcnt(0)\n buffer_gl1_inv\n buffer_gl0_inv")
+ORDER(fenced_atomic, "global_atomic_add %2, %1, off\n s_waitcnt vmcnt(0) lgkmcnt(0)\n buffer_gl1_inv\n buffer_gl0_inv")
+ORDER(fenced_atomic_safe, "global_atomic_add %2, %1, off\n global_load_dword v20, %2, off glc dlc\n"
+                          "s_waitcnt vmcnt(0)\n buffer_gl1_inv\n buffer_gl0_inv\n global_atomic_add %2, %1, off\n"
+                          "s_waitcnt_vscnt null, 0x0\n buffer_gl1_inv\n buffer_gl0_inv")
 ORDER(load_to_lds, TO_LDS "ds_read_b32 v20, %0")
 ORDER(load_to_lds_safe, TO_LDS "s_waitcnt vmcnt(0)\n ds_read_b32 v20, %0")
 // A FLAT load may be one from LDS, and lgkmcnt counts it, but not the load to LDS. Its addresses decide.
@@ -112,3 +116,20 @@ INACTIVE(read_inactive_safe, EXCHANGE, )
 #define MIRROR(more) asm volatile("v_mov_b32_dpp %0, %0 row_mirror row_mask:0xf bank_mask:0xf" more : "+v"(value))
 INACTIVE(mirror_inactive, , MIRROR(""))
 INACTIVE(mirror_inactive_safe, , MIRROR(" bound_ctrl:0"))
+#define SWIZZLE value = __builtin_amdgcn_ds_swizzle(value, 0x401f)  // LANE ^ 16
+INACTIVE(swizzle_inactive, , SWIZZLE)
+INACTIVE(swizzle_inactive_safe, SWIZZLE, )
+// number is 1.
+#define ONE_LANE(name, text, lane)                                                                             \
+  extern "C" __global__ void name(int* to, int number) {                                                       \
+    int value = LANE;                                                                                          \
+    asm volatile("v_mov_b32 v20, %1\n s_mov_b32 s40, %2\n s_nop 4\n" text "\n v_add_nc_u32 %0, s41, v20"       \
+                 : "=v"(value)                                                                                 \
+                 : "v"(value), "s"(lane)                                                                       \
+                 : "v20", "s40", "s41");                                                                       \
+    to[LANE] = value;                                                                                          \
+  }
+ONE_LANE(one_lane_past, "v_readlane_b32 s41, v20, s40", 31 + number)
+ONE_LANE(one_lane_past_safe, "v_readlane_b32 s41, v20, s40", 30 + number)
+ONE_LANE(put_lane_past, "s_mov_b32 s41, 1\n v_writelane_b32 v20, 7, s40", 31 + number)
+ONE_LANE(put_lane_past_safe, "s_mov_b32 s41, 1\n v_writelane_b32 v20, 7, s40", 30 + number)

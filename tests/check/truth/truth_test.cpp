@@ -240,7 +240,8 @@ TEST(Truth, Waits) {
     fault.object = "waits.bundle";
     faults.push_back(std::move(fault));
   }
-  for (const char* kernel : {"lds_store", "lds_atomic", "memory_store", "fenced_store"}) {
+  for (const char* kernel :
+       {"lds_store", "lds_atomic", "memory_store", "fenced_store", "fenced_atomic"}) {
     Fault fault = two_waves(FindingClass::kS7, kernel, 1);
     fault.object = "waits.bundle";
     faults.push_back(std::move(fault));
@@ -289,7 +290,8 @@ TEST(Truth, TwoBarriersAreTwoFindings) {
 TEST(Truth, LaneExchanges) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   std::vector<Fault> faults;
-  for (const char* kernel : {"read_past", "write_past", "read_inactive", "mirror_inactive"}) {
+  for (const char* kernel : {"read_past", "write_past", "read_inactive", "mirror_inactive",
+                             "swizzle_inactive", "one_lane_past", "put_lane_past"}) {
     Fault fault = two_waves(FindingClass::kS8, kernel, 1);
     fault.object = "waits.bundle";
     faults.push_back(std::move(fault));
