@@ -56,11 +56,18 @@ Result<void> begin_use_of_hip() {
 }
 
 Result<std::shared_ptr<const HipLibrary>> hip_library_in_use(int recorded_version) {
+  // A process has one runtime, however often it is asked for, and its functions are many look-ups.
+  static constinit std::shared_ptr<const HipLibrary> of_process;
   {
     const std::lock_guard lock(library_mutex);
     if (library_for_tests) return library_for_tests;
+    if (of_process) return of_process;
   }
-  return HipLibrary::load(recorded_version, runtime_lookup());
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> loaded,
+                            HipLibrary::load(recorded_version, runtime_lookup()));
+  const std::lock_guard lock(library_mutex);
+  if (!of_process) of_process = std::move(loaded);
+  return of_process;
 }
 
 }  // namespace gfxgraph::replayer
