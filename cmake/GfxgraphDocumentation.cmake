@@ -3,7 +3,7 @@ set(guides ${CMAKE_INSTALL_DATADIR}/doc/gfxgraph)
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md NOTICE DESTINATION ${guides} COMPONENT doc)
 install(DIRECTORY docs samples include DESTINATION ${guides} COMPONENT doc)
 install(FILES format/trace.fbs DESTINATION ${guides}/format COMPONENT doc)
-install(FILES replayer/python/gfxgraph.py DESTINATION ${guides}/replayer/python COMPONENT doc)
+install(DIRECTORY replayer/python/gfxgraph DESTINATION ${guides}/replayer/python COMPONENT doc FILES_MATCHING PATTERN "*.py")
 
 # CLI11 2.6, of Debian forky, lays --help out in another way, which documentation.py does not read.
 if(CLI11_VERSION VERSION_GREATER_EQUAL 2.6)

@@ -1,6 +1,7 @@
 // The C ABI of captures: the recorder in this process makes the trace (base/live/captures.h), which
 // becomes a gfxgraph_trace_t like any other.
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +10,7 @@
 
 #include "base/file/file.h"
 #include "base/file/new_file.h"
+#include "base/hip_quirks.h"
 #include "base/live/captures.h"
 #include "replayer/capi/c_api_internal.h"
 
@@ -98,11 +100,13 @@ struct gfxgraph_capture_s {
   void* stream = nullptr;
   bool holds = false;
   bool holding = false;  // the stream is captured
+  uint64_t launches_before = 0;  // what was held
   StreamCapture held;
   uint32_t made_in = process_number();
 
   Result<void> hold() {
     if (!holds) return {};
+    GFXGRAPH_TRY(result_of(table->launches(number, &launches_before)));
     GFXGRAPH_TRY(library->check(held.begin(stream, kThreadLocal), "hipStreamBeginCapture"));
     holding = true;
     return {};
@@ -110,9 +114,19 @@ struct gfxgraph_capture_s {
   // What was held becomes a launch of a graph in the trace.
   Result<void> take_held() {
     if (!std::exchange(holding, false)) return {};
+    uint64_t launches = 0;
+    const Result<void> counted = result_of(table->launches(number, &launches));
     void* graph = nullptr;
     GFXGRAPH_TRY(library->check(held.end(stream, &graph), "hipStreamEndCapture"));
-    const Result<void> done = result_of(table->hold(number, graph, stream));
+    Result<void> done = counted ? result_of(table->hold(number, graph, stream)) : counted;
+    if (done && launches != launches_before &&
+        hip_quirk_seen(HipQuirk::kModuleLaunchNotCaptured, library->runtime_version())) {
+      done = fail(Status::kIncomplete,
+                  fmt::format("{} of the launches were done at once: this HIP holds no launches of "
+                              "module functions; with gfxgraph's layer they are held (gfxgraph run "
+                              "--capture --capture-api)",
+                              launches - launches_before));
+    }
     if (graph != nullptr) (void)held.destroy_graph(graph);
     return done;
   }

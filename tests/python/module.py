@@ -1,37 +1,30 @@
 """The Python module says the same as the C header: structures, functions, values."""
 
 import ctypes
-import importlib
 import os
 import re
-import sys
+
+from package import SOURCE, load
 
 from harness import main, require, run
-
-SOURCE = os.path.join(os.path.dirname(__file__), "..", "..")
-
-
-def load(build):
-    os.environ["GFXGRAPH_LIBRARY"] = str(build.root / "lib" / "libgfxgraph.so.0.2")
-    sys.path.insert(0, os.path.join(SOURCE, "replayer", "python"))
-    return importlib.import_module("gfxgraph")
 
 
 # The module's name of each structure of the header that it uses.
 STRUCTURES = {
-    "_TraceOptions": "trace_options_t", "_SessionOptions": "session_options_t", "_StepOptions": "step_options_t",
-    "_Environment": "environment_t", "_BufferInfo": "buffer_t", "_RangeInfo": "range_info_t",
-    "_ParameterInfo": "parameter_t", "_TransferInfo": "transfer_t", "_SessionInfo": "session_info_t",
-    "_StepInfo": "step_info_t", "_BufferResult": "buffer_result_t", "_Verification": "verification_t"}
+    "TraceOptions": "trace_options_t", "SessionOptions": "session_options_t", "StepOptions": "step_options_t",
+    "Environment": "environment_t", "BufferInfo": "buffer_t", "RangeInfo": "range_info_t",
+    "ParameterInfo": "parameter_t", "TransferInfo": "transfer_t", "SessionInfo": "session_info_t",
+    "StepInfo": "step_info_t", "BufferResult": "buffer_result_t", "Verification": "verification_t",
+    "CaptureOptions": "capture_options_t"}
 
 
 def structures(build, scratch):
     """Size of each structure, offset and size of each of its fields, as the C compiler has them."""
-    module = load(build)
+    native = load(build)._library
     lines = []
     expected = []
     for ours, theirs in STRUCTURES.items():
-        structure = getattr(module, ours)
+        structure = getattr(native, ours)
         lines.append(f'printf("{ours} %zu\\n", sizeof(gfxgraph_{theirs}));')
         expected.append(f"{ours} {ctypes.sizeof(structure)}")
         for name, _ in structure._fields_:
@@ -40,7 +33,7 @@ def structures(build, scratch):
                          f'sizeof(((gfxgraph_{theirs}*)0)->{name}));')
             expected.append(f"{ours}.{name} {field.offset} {field.size}")
     source = scratch / "layout.c"
-    source.write_text("#include <gfxgraph/gfxgraph.h>\n#include <stdio.h>\nint main(void) {\n" + "\n".join(lines) +
+    source.write_text("#include <gfxgraph/capture.h>\n#include <stdio.h>\nint main(void) {\n" + "\n".join(lines) +
                       "\nreturn 0;\n}\n")
     run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(SOURCE, "include"), "-o",
          str(scratch / "layout"), str(source)])
@@ -50,19 +43,22 @@ def structures(build, scratch):
 def functions(build, scratch):
     """Every function of the header is called by the module, or left out for a reason."""
     module = load(build)
-    with open(os.path.join(SOURCE, "include", "gfxgraph", "gfxgraph.h"), encoding="utf-8") as header:
-        text = header.read()
+    native = module._library
+    text = ""
+    for name in ("gfxgraph.h", "capture.h"):
+        with open(os.path.join(SOURCE, "include", "gfxgraph", name), encoding="utf-8") as header:
+            text += header.read()
     declared = set(re.findall(r"\bgfxgraph_(\w+)\(", text))
-    known = set(module._FUNCTIONS) | set(module._DESTROYS) | set(module._DEFAULTS) | {
+    known = set(native._FUNCTIONS) | set(native._DESTROYS) | set(native._DEFAULTS) | {
         "last_error", "last_hip_error", "status_name", "version"}
     # Bytes in place need an address that Python does not promise to keep; the rest looks at single launches.
     left_out = {"trace_open_memory", "trace_kernel", "trace_argument", "trace_launch", "trace_relocation"}
     require(declared == known | left_out, f"differ: {sorted(declared ^ (known | left_out))}")
     values = dict(re.findall(r"\bGFXGRAPH_(\w+) = (\d+)", text))
     require([module.MODES[int(values["MODE_" + mode.upper()])] for mode in module.MODES] == list(module.MODES), "modes")
-    require(all(getattr(module, "_" + name) == int(values[name]) for name in ("NOT_FOUND", "MISMATCH", "NOT_READY")),
+    require(all(getattr(native, name) == int(values[name]) for name in ("NOT_FOUND", "MISMATCH", "NOT_READY")),
             "statuses")
-    require(all(module._PATTERNS[int(values["PATTERN_" + name.upper()])] == name for name in ("step", "swap", "free")),
+    require(all(module.trace._PATTERNS[int(values["PATTERN_" + name.upper()])] == name for name in ("step", "swap", "free")),
             "patterns")
 
 

@@ -1,0 +1,44 @@
+"""gfxgraph: replays recorded AMD GPU launch streams, or one step of them, from Python.
+
+    import gfxgraph
+
+    trace = gfxgraph.Trace("decode.gfxg")
+    decode = trace.range("decode#3")
+    with gfxgraph.Session(trace) as session, session.step(decode, mode="graph") as step:
+        for n in range(60):
+            step.advance(n)
+            step.run()
+        step.wait()
+        history = session.read("history")
+
+In a program that has gfxgraph's hooks (started by `gfxgraph run --capture-api -- python3 program.py`) a step can be captured
+where it stands and run over the program's own memory:
+
+    with gfxgraph.capture(stream) as step:
+        model(x)                 # the work is done once, and captured
+    step.run(stream)             # and again, as one graph
+
+Over libgfxgraph.so.0.2 by ctypes: no package is needed, and it is the same for every version of CPython from 3.9. The library is
+the file named by the environment's GFXGRAPH_LIBRARY; without it, that of the wheel or installation that this package is
+part of, else the loader's. gfxgraph/gfxgraph.h is the reference for what a call does, waits for and refuses; a failed one raises
+gfxgraph.Error. Sizes and offsets are bytes, times seconds unless their names say otherwise. Streams are hipStream_t addresses
+as integers, or objects of CuPy and torch; device memory is an address or any object with `__cuda_array_interface__` or
+`__dlpack__`; bytes on the host are anything with the buffer protocol, NumPy's arrays for example.
+"""
+
+from __future__ import annotations
+
+from . import _library
+from ._library import Error
+from .arrays import DeviceArray, device_memory, stream_handle
+from .capturing import Capture, Captured, capture
+from .session import MODES, BufferResult, Session, Step, Verification
+from .trace import Buffer, Input, Output, Parameter, Place, Range, Trace
+
+__all__ = ["MODES", "Buffer", "BufferResult", "Capture", "Captured", "DeviceArray", "Error", "Input", "Output", "Parameter",
+           "Place", "Range", "Session", "Step", "Trace", "Verification", "capture", "device_memory", "stream_handle", "version"]
+
+
+def version() -> str:
+    """Of the library."""
+    return str(_library.library.gfxgraph_version().decode())
