@@ -5,7 +5,7 @@ import sys
 import venv
 from pathlib import Path
 
-TOOLS = ["mypy==1.13.0", "ruff==0.8.0"]
+TOOLS = ["mypy==1.13.0", "ruff==0.8.0", "pytest==8.3.4", "pytest-xdist==3.6.1"]
 ROOT = Path(__file__).resolve().parents[2]
 SKIPPED = 77
 

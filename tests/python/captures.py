@@ -34,10 +34,11 @@ class Hip:
         result = getattr(self.library, name)(*arguments)
         require(result == 0, f"{name}: {result}")
 
-    def memory(self):
+    def memory(self, count=COUNT):
         made = ctypes.c_void_p()
-        self.call("hipMalloc", ctypes.byref(made), ctypes.c_size_t(4 * COUNT))
-        self.call("hipMemset", made, 0, ctypes.c_size_t(4 * COUNT))
+        self.call("hipMalloc", ctypes.byref(made), ctypes.c_size_t(4 * count))
+        self.call("hipMemset", made, 0, ctypes.c_size_t(4 * count))
+        self.call("hipDeviceSynchronize")
         return made
 
     def add(self, memory, value):
