@@ -14,15 +14,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Optional
 
 import pytest
 
+from . import checking
+from .checking import Findings
+
 _STARTED = "GFXGRAPH_PYTEST"  # the folder of the traces, in a process that has the hooks
-_FOUND = 4  # the exit code of `gfxgraph check` with findings
-_LOST = 3  # a budget is spent, or the trace is incomplete
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,32 +58,20 @@ def pytest_cmdline_main(config: pytest.Config) -> Optional[int]:
     folder = Path(kept).resolve() if kept else Path(tempfile.mkdtemp(prefix="gfxgraph-pytest-"))
     folder.mkdir(parents=True, exist_ok=True)
     device = config.getoption("--gfxgraph-device")
-    command = [*_tool("gfxgraph"), "run", "--capture", "--capture-api", "--device", device, "--", sys.executable, "-m",
+    command = [checking.program("gfxgraph"), "run", "--capture", "--capture-api", "--device", device, "--", sys.executable, "-m",
                "pytest", *config.invocation_params.args]
     try:
         code = subprocess.run(command, env={**os.environ, _STARTED: str(folder)}, cwd=config.invocation_params.dir,
                               check=False).returncode
         traces = sorted(folder.glob("*.gfxg"))
         if sarif and traces:
-            subprocess.run([*_tool("gfxgraph"), "check", *shlex.split(config.getini("gfxgraph_check")), "--format", "sarif",
-                            "--quiet", "-o", sarif, *map(str, traces)], check=False)
+            options = shlex.split(config.getini("gfxgraph_check"))
+            subprocess.run([checking.program("gfxgraph"), "check", *options, "--format", "sarif", "--quiet", "-o", sarif,
+                            *map(str, traces)], check=False)
     finally:
         if not kept:
             shutil.rmtree(folder, ignore_errors=True)
     return code
-
-
-def _tool(name: str) -> list[str]:
-    """The program of the wheel, or of the installation on PATH."""
-    own = Path(__file__).resolve().parent / "_files" / "bin" / name
-    found = str(own) if own.exists() else shutil.which(name)
-    if found is None:
-        raise pytest.UsageError(f"--gfxgraph: there is no program {name} in the wheel or on PATH")
-    return [found]
-
-
-class Findings(AssertionError):
-    """A test's GPU work has findings, or not those that it must have."""
 
 
 class _Checks:
@@ -131,19 +120,15 @@ class _Checks:
         path.unlink(missing_ok=True)
         trace.save(path)
         options = shlex.split(wanted["check"]) if "check" in wanted else self._options
-        done = subprocess.run([*_tool("gfxgraph"), "check", *options, "--format", "json", "--quiet", str(path)],
-                              capture_output=True, text=True, errors="replace", env=_without_hooks(), check=False)
-        if done.returncode == _LOST or not done.stdout.startswith("{"):
-            raise Findings(f"gfxgraph check {path.name}: exit code {done.returncode}\n{done.stderr.strip()}")
-        report = json.loads(done.stdout)
+        report, failed = checking.check(path, options)
         for one in report["not_checked"]:
             item.add_report_section("call", "gfxgraph", f"not checked: {json.dumps(one)}")
-        self._judge(report["findings"], expected, done.returncode == _FOUND, item)
+        self._judge(report["findings"], expected, failed, item)
 
     @staticmethod
     def _judge(findings: list[dict[str, Any]], expected: set[str], failed: bool, item: pytest.Item) -> None:
         __tracebackhide__ = True
-        lines = list(_lines(findings))
+        lines = list(checking.lines(findings))
         if expected:
             found = {one["class"] for one in findings}
             missing, more = expected - found, {one["class"] for one in findings if one["severity"] == "error"} - expected
@@ -154,18 +139,3 @@ class _Checks:
             raise Findings("\n".join([f"{len(lines)} findings of gfxgraph check", *lines]))
         if lines:
             item.add_report_section("call", "gfxgraph", "\n".join(lines))
-
-
-def _lines(findings: Iterable[dict[str, Any]]) -> Iterable[str]:
-    for one in findings:
-        source = one.get("source")
-        place = f"{source['file']}:{source['line']}" if source else one["pc"]
-        yield f"{place}: {one['severity']}: {one['class']} {one['name']} in {one['kernel']}: {one['summary']}"
-        launched = one["first"].get("launched_by")
-        if launched:
-            yield f"    launched by {launched}"
-
-
-def _without_hooks() -> dict[str, str]:
-    """The check is no HIP program, and must not be preloaded into."""
-    return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
