@@ -14,7 +14,8 @@
  * Ways. A bucket runs its step as a graph; if that is impossible as a batch; then call by call
  * (eager); then the pool calls the caller's function again for each run. What one bucket gives up
  * changes no other bucket. Each run is counted by the way that it went, and by the reason if that
- * was not the first one.
+ * was not the first one. With GFXGRAPH_CHOOSE_MEASURED the first runs of a bucket take turns in all
+ * ways that exist, and the next ones take the fastest.
  *
  * Validation. Every n-th run of a bucket may be compared with the function's own work.
  *
@@ -43,7 +44,7 @@ extern "C" {
 typedef struct gfxgraph_pool_s* gfxgraph_pool_t;
 
 /* Elements of arrays by way, reason, result or type: there is room for later ones, which are 0. */
-#define GFXGRAPH_KINDS 8
+#define GFXGRAPH_KINDS 16
 
 /* ---- what the pool runs --------------------------------------------------------------------- */
 
@@ -67,7 +68,7 @@ typedef struct gfxgraph_tensor_t {
 } gfxgraph_tensor_t;
 
 /* Device memory of the caller beside the tensors that the work changes from run to run, say a cache
- * of keys and values. A warm-up changes it, too. */
+ * of keys and values. A warm-up leaves it as it was. */
 typedef struct gfxgraph_state_t {
   const char* name;  /* for messages; NULL: its number */
   void* memory;      /* lives as long as the pool */
@@ -100,7 +101,8 @@ enum {
   GFXGRAPH_WAY_EAGER = 2,   /* the step, call by call: the run waits for its work */
   GFXGRAPH_WAY_WORK = 3,    /* the caller's function */
   GFXGRAPH_WAY_CAPTURE = 4, /* the caller's function, which was captured: the work is done once */
-  GFXGRAPH_WAYS = 5
+  GFXGRAPH_WAY_PACKETS = 5, /* AQL packets in a queue of the step; falls to the graph */
+  GFXGRAPH_WAYS = 6
 };
 
 /* Why a way was given up. */
@@ -112,10 +114,11 @@ enum {
   GFXGRAPH_FALL_CAP = 4,        /* the bucket needs more than max_device_bytes leaves */
   GFXGRAPH_FALL_ALLOCATION = 5, /* the device has no memory for the bucket */
   GFXGRAPH_FALL_BEYOND = 6,     /* more rows than the largest bucket has */
-  GFXGRAPH_FALLS = 7
+  GFXGRAPH_FALL_MEASURED = 7,   /* another way was faster; no run is counted under it */
+  GFXGRAPH_FALLS = 8
 };
-/* "graph", "batch", "eager", "work", "capture"; "capture", "prepare", "run", "cap", "allocation",
- * "beyond", "none". Never NULL. */
+/* "graph", "batch", "eager", "work", "capture", "packets"; "capture", "prepare", "run", "cap",
+ * "allocation", "beyond", "measured", "none". Never NULL. */
 GFXGRAPH_API const char* gfxgraph_way_name(uint32_t way) GFXGRAPH_NOEXCEPT;
 GFXGRAPH_API const char* gfxgraph_fall_name(uint32_t fall) GFXGRAPH_NOEXCEPT;
 
@@ -129,8 +132,9 @@ typedef struct gfxgraph_fall_t {
   uint32_t reserved;
   const char* text; /* the reason; during the call */
 } gfxgraph_fall_t;
-/* Called once for each way of a bucket that is given up, and for the first run beyond the largest
- * bucket, by the thread that found it, within its call. Must not use the pool, nor throw. */
+/* Called once for each way of a bucket that is given up or was found slower, and for the first run
+ * beyond the largest bucket, by the thread that found it, within its call. Must not use the pool,
+ * nor throw. */
 typedef void (*gfxgraph_fell_t)(void* context, const gfxgraph_fall_t* fall);
 
 /* ---- pool ----------------------------------------------------------------------------------- */
@@ -141,13 +145,27 @@ enum {
   GFXGRAPH_BEYOND_WORK = 1    /* the caller's function, over the caller's memory */
 };
 
+/* Which way a bucket takes. */
+enum {
+  GFXGRAPH_CHOOSE_FIRST = 0, /* first_way, or the next one that is possible */
+  /* The first runs of a bucket take turns in the ways that exist, each in stream order and done
+   * once, as any run; the next ones take the way whose median is the lowest. A run's cost is its
+   * submit, or its time end to end if that is longer: what holds up a service is the slower of host
+   * and device. A way is preferred to an earlier one of graph, batch, eager and packets only if it
+   * is faster by more than the spread of both. While it is measured a bucket holds the steps of all
+   * ways; runs that are call by call wait for their work. Measured again after
+   * gfxgraph_pool_recapture, else never. A runtime without hipEventElapsedTime measures submits
+   * alone, and only of ways that do not wait. */
+  GFXGRAPH_CHOOSE_MEASURED = 1
+};
+
 typedef struct gfxgraph_pool_options_t {
   uint32_t struct_size;
   uint32_t size_count;
   const uint64_t* sizes;            /* of the buckets, in rows: ascending, none twice; copied */
   const gfxgraph_tensor_t* tensors; /* copied, with their names */
   uint32_t tensor_count;
-  uint32_t first_way; /* GFXGRAPH_WAY_GRAPH, the default, to _WORK, which captures nothing */
+  uint32_t first_way; /* of CHOOSE_FIRST: default _GRAPH; _WORK captures nothing; not _CAPTURE */
   gfxgraph_work_t work;
   void* work_context;
   gfxgraph_fell_t fell; /* may be NULL */
@@ -175,6 +193,16 @@ typedef struct gfxgraph_pool_options_t {
   /* By GFXGRAPH_TYPE_...: numbers are equal if |a - b| <= tolerance * max(1, |b|), b the
    * function's, or if both are NaN. Not of _BYTES. */
   double tolerance[GFXGRAPH_KINDS];
+  uint32_t choose;       /* GFXGRAPH_CHOOSE_... */
+  uint32_t measure_ways; /* bits 1u << GFXGRAPH_WAY_...: those that _MEASURED measures; 0: graph,
+                            batch, eager and packets */
+  uint32_t
+      measure_runs; /* of each way, behind a first one that does not count; 0: 9; at most 1000 */
+  /* 1: gfxgraph_pool_warm measures, over zeros, and waits for each of these runs. */
+  uint32_t warm_measures;
+  /* A bucket is refused that would leave more than this share of the device's memory in use, by
+   * whatever process (hipMemGetInfo); 0.8, say. 0, the default: no such cap. */
+  double max_device_share;
 } gfxgraph_pool_options_t;
 GFXGRAPH_API gfxgraph_pool_options_t gfxgraph_pool_options_default(void) GFXGRAPH_NOEXCEPT;
 
@@ -185,8 +213,11 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_create(const gfxgraph_pool_options_
 GFXGRAPH_API void gfxgraph_pool_destroy(gfxgraph_pool_t pool) GFXGRAPH_NOEXCEPT;
 
 /* Captures every bucket that has no step yet: calls the function once for each, whose work is done
- * over inputs of zeros. A bucket whose function fails stays as it is, the others are captured, and
- * the first such status is returned. A bucket that cannot be captured is no error: it falls. */
+ * over inputs of zeros. With states it copies these before, puts them back after, and waits for
+ * that. It needs device memory for the copy, which max_device_bytes does not count; without it:
+ * GFXGRAPH_OUT_OF_MEMORY, and nothing is called. A bucket whose function fails stays as it is, the
+ * others are captured, and the first such status is returned. A bucket that cannot be captured is
+ * no error: it falls. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_warm(gfxgraph_pool_t pool,
                                                   void* hip_stream) GFXGRAPH_NOEXCEPT;
 
@@ -252,6 +283,18 @@ typedef struct gfxgraph_latency_t {
   double max_us;
 } gfxgraph_latency_t;
 
+/* What was measured of a way: medians. A runtime that times no events: end_to_end_us is 0. */
+typedef struct gfxgraph_way_figures_t {
+  uint64_t runs;
+  double submit_us;
+  double end_to_end_us;
+} gfxgraph_way_figures_t;
+enum {
+  GFXGRAPH_CHOICE_NONE = 0, /* the bucket's way was not measured */
+  GFXGRAPH_CHOICE_OPEN = 1, /* it is to be, or is being measured */
+  GFXGRAPH_CHOICE_MADE = 2
+};
+
 typedef struct gfxgraph_bucket_info_t {
   uint32_t struct_size;
   uint32_t way;  /* that the next run takes; _CAPTURE: it captures; of _ALL: the first way */
@@ -271,6 +314,9 @@ typedef struct gfxgraph_bucket_info_t {
   gfxgraph_latency_t submit;     /* the call on the host, of runs that succeeded */
   gfxgraph_latency_t end_to_end; /* runs with `timed`: from where the stream reaches the run to the
                                     end of its copies, seen at the next timed run or info */
+  uint32_t choice;               /* GFXGRAPH_CHOICE_...; of _ALL and _BEYOND: _NONE */
+  uint32_t reserved;
+  gfxgraph_way_figures_t figures[GFXGRAPH_KINDS]; /* by way; 0 until the choice is made */
 } gfxgraph_bucket_info_t;
 /* `bucket` counts from 0 by size; also GFXGRAPH_BUCKET_BEYOND and _ALL. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_info(gfxgraph_pool_t pool, uint32_t bucket,
@@ -280,7 +326,7 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_info(gfxgraph_pool_t pool, uint32_t
  * length without it. GFXGRAPH_INVALID_ARGUMENT: `capacity` is too small; `size` is set and nothing
  * is written. */
 
-/* Why the bucket gave up the way; "" if it did not. */
+/* Why the bucket gave up the way, or the measurement that it lost; "" if it did not. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_reason(gfxgraph_pool_t pool, uint32_t bucket,
                                                     uint32_t way, char* text, uint64_t capacity,
                                                     uint64_t* size) GFXGRAPH_NOEXCEPT;

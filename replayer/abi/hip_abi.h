@@ -38,6 +38,11 @@ inline constexpr int kCopyDefault = 4;
 inline constexpr uint32_t kStreamNonBlocking = 1;
 // hipStreamCaptureStatusNone; the others are captures under way or broken.
 inline constexpr int kNotCapturing = 0;
+// hipStreamCaptureModeRelaxed.
+inline constexpr int kCaptureRelaxed = 2;
+// hipErrorStreamCaptureUnsupported to hipErrorStreamCaptureWrongThread: what a capture, maybe of
+// another thread, makes of a call.
+constexpr bool is_capture_error(Error error) { return error >= 900 && error <= 908; }
 // HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL: an int.
 inline constexpr int kPointerDeviceOrdinal = 9;
 // hipMemAttachGlobal.

@@ -21,6 +21,7 @@
 #include "base/file/file.h"
 #include "base/live/objects.h"
 #include "gfxgraph/gfxgraph.h"
+#include "replayer/abi/relaxed_capture.h"
 #include "replayer/program/range.h"
 #include "replayer/step/step.h"
 #include "replayer/step/step_check.h"
@@ -123,6 +124,18 @@ class OnDevice {
   int device_;
   int before_ = 0;
   bool changed_ = false;
+};
+
+// The same around calls that allocate or free.
+class OnDeviceRelaxed {
+ public:
+  OnDeviceRelaxed(const HipLibrary& library, int device)
+      : scope_(library, device), relaxed_(library.table().hipThreadExchangeStreamCaptureMode) {}
+  Result<void> enter() { return scope_.enter(); }
+
+ private:
+  OnDevice scope_;
+  RelaxedCapture relaxed_;
 };
 
 gfxgraph_status_t record_error(Status status, std::string_view message, int32_t hip_error) noexcept;

@@ -12,7 +12,7 @@ Result<void> gfxgraph_session_s::load() {
 }
 
 gfxgraph_session_s::~gfxgraph_session_s() {
-  OnDevice scope(*library, device.ordinal);
+  OnDeviceRelaxed scope(*library, device.ordinal);
   try {
     (void)scope.enter();
   } catch (...) {  // out of memory for an error's text
@@ -28,7 +28,7 @@ gfxgraph_status_t on_session(gfxgraph_session_t session, Body&& body) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(session != nullptr, "session is null"));
     GFXGRAPH_TRY(require_own(session->made_in));
-    OnDevice scope(*session->library, session->device.ordinal);
+    OnDeviceRelaxed scope(*session->library, session->device.ordinal);
     GFXGRAPH_TRY(scope.enter());
     return body();
   });

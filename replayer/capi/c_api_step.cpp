@@ -5,7 +5,7 @@ using namespace gfxgraph;            // NOLINT: this file is the border between 
 using namespace gfxgraph::replayer;  // NOLINT
 
 gfxgraph_step_s::~gfxgraph_step_s() {
-  OnDevice scope(step->instance().library(), step->instance().device().ordinal);
+  OnDeviceRelaxed scope(step->instance().library(), step->instance().device().ordinal);
   try {
     (void)scope.enter();
   } catch (...) {  // no memory for an error's text
@@ -138,7 +138,7 @@ gfxgraph_status_t gfxgraph_step_create(gfxgraph_session_t session, gfxgraph_rang
     if (session->options.live != nullptr) {
       GFXGRAPH_TRY(check_borders(*open, chosen.border != nullptr));
     }
-    OnDevice scope(*session->library, session->device.ordinal);
+    OnDeviceRelaxed scope(*session->library, session->device.ordinal);
     GFXGRAPH_TRY(scope.enter());
     GFXGRAPH_TRY(session->load());
     if (!session->session->has_content()) prepared.keep_memory = false;

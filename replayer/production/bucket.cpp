@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "replayer/production/measure/stopwatch.h"
+
 namespace gfxgraph::replayer {
 
 Error work_error(int32_t status, uint64_t size) {
@@ -15,10 +17,11 @@ Bucket::Bucket(PoolWork& work, uint32_t number, uint64_t size)
     : work_(work),
       number_(number),
       size_(size),
-      way_(work.settings().first_way),
       buffers_(work, size),
       validation_(work, size),
-      timings_(work.library()) {}
+      timings_(work.library()) {
+  begin_ways();
+}
 
 Bucket::~Bucket() {
   if (last_.known) (void)work_.library().wait_for(last_.stream);
@@ -31,10 +34,34 @@ uint32_t Bucket::next_way() const {
   return captures ? uint32_t{GFXGRAPH_WAY_CAPTURE} : way_.load();
 }
 
-void Bucket::give_up(uint32_t way, uint32_t next, uint32_t fall, const std::string& text) {
-  way_ = next;
-  if (way == work_.settings().first_way) fall_ = fall;
+void Bucket::begin_ways() {
+  const PoolSettings& settings = work_.settings();
+  order_ =
+      settings.measured ? WayOrder::of(settings.measure_ways) : WayOrder::from(settings.first_way);
+  way_ = order_.front();
+  preferred_ = settings.measured ? kNoWay : settings.first_way;
+  fall_ = GFXGRAPH_FALL_NONE;
+  candidates_ = settings.measured ? order_ : WayOrder();
+  has_slower_ = false;
+  if (settings.measured) {
+    choice_.open(settings.measure_runs);
+  } else {
+    choice_.close();
+  }
+}
+
+void Bucket::give_up(uint32_t way, uint32_t fall, const std::string& text) {
+  order_.remove(way);
+  candidates_.remove(way);
+  way_ = order_.front();
+  const bool is_last = way_ == GFXGRAPH_WAY_WORK;
+  if (fall_ == GFXGRAPH_FALL_NONE && (way == preferred_ || is_last)) fall_ = fall;
+  if (is_last) choice_.close();
   reasons_.set(way, text);
+  tell(way, way_, fall, text);
+}
+
+void Bucket::tell(uint32_t way, uint32_t next, uint32_t fall, const std::string& text) {
   gfxgraph_fall_t told{};
   told.struct_size = sizeof told;
   told.bucket = number_;
@@ -48,15 +75,20 @@ void Bucket::give_up(uint32_t way, uint32_t next, uint32_t fall, const std::stri
 
 void Bucket::give_up_all(uint32_t fall, const std::string& text) {
   stage_ = Stage::kSettled;
-  if (way_ == GFXGRAPH_WAY_WORK) give_up(way_, way_, fall, text);  // over the pool's own buffers
-  for (uint32_t way = way_; way < GFXGRAPH_WAY_WORK; ++way) give_up(way, way + 1, fall, text);
+  if (order_.all().empty()) give_up(GFXGRAPH_WAY_WORK, fall, text);  // over the pool's own buffers
+  while (!order_.all().empty()) give_up(order_.front(), fall, text);
 }
 
 // ---- memory
 
-Result<void> Bucket::find_memory(hip::Stream stream) {
+Result<void> Bucket::find_memory(hip::Stream stream, RunResult& result) {
   if (const std::optional<Refusal> refusal = buffers_.allocate()) {
-    give_up_all(refusal->fall, refusal->text);
+    result.fall = refusal->fall;
+    if (refusal->passes) {  // the next run tries again
+      reasons_.set(way_, refusal->text);
+    } else {
+      give_up_all(refusal->fall, refusal->text);
+    }
     return {};
   }
   // Also what no run copies in.
@@ -146,49 +178,71 @@ Result<void> Bucket::capture(hip::Stream stream, RunResult& result) {
 
 Result<void> Bucket::prepare_captured() {
   GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t more, step_.device_bytes());
-  if (!work_.reserve(more)) {
+  if (const std::optional<std::string> full = work_.reserve(more)) {
     release_step();
-    give_up_all(
-        GFXGRAPH_FALL_CAP,
-        fmt::format("the step of bucket {} allocates {} bytes of device memory, and the pool has "
-                    "{} of {}: raise max_device_bytes",
-                    size_, more, work_.reserved(), work_.settings().max_device_bytes));
+    give_up_all(GFXGRAPH_FALL_CAP,
+                fmt::format("the step of bucket {} allocates {} bytes of device memory, and {}",
+                            size_, more, *full));
     return {};
   }
   step_bytes_ = more;
   sum_bytes();
   stage_ = Stage::kSettled;
   reasons_.set(way_, {});
-  prepare_from(way_);
+  if (choice_.is_open()) prepare_measured();
+  prepare_next();
   return {};
 }
 
-void Bucket::prepare_from(uint32_t way) {
-  for (; way < GFXGRAPH_WAY_WORK; ++way) {
-    const Result<void> prepared = step_.prepare(way);
-    if (prepared) return;
-    give_up(way, way + 1, GFXGRAPH_FALL_PREPARE, prepared.error().message);
+void Bucket::prepare_measured() {
+  const WayOrder all = order_;
+  for (const uint32_t way : all.all()) (void)prepare(way);
+  if (!timings_.is_possible() && candidates_.has(GFXGRAPH_WAY_EAGER) &&
+      !work_.settings().warm_measures) {
+    candidates_.remove(GFXGRAPH_WAY_EAGER);
+    reasons_.set(GFXGRAPH_WAY_EAGER,
+                 "not measured: this runtime lacks hipEventElapsedTime, and what the call takes in "
+                 "this way is its work; see warm_measures");
   }
-  release_step();  // only the caller's function is left
+  choice_.reserve(candidates_);
+}
+
+// False: it was given up.
+bool Bucket::prepare(uint32_t way) {
+  if (step_.is_ready(way)) return true;
+  const Result<void> prepared = step_.prepare(way);
+  if (prepared) return true;
+  give_up(way, GFXGRAPH_FALL_PREPARE, prepared.error().message);
+  return false;
+}
+
+// The first way that there is a step of.
+void Bucket::prepare_next() {
+  while (way_ != GFXGRAPH_WAY_WORK && !prepare(way_)) {
+  }
+  if (way_ == GFXGRAPH_WAY_WORK) release_step();  // only the caller's function is left
 }
 
 Result<void> Bucket::run_step(hip::Stream stream, RunResult& result) {
   for (;;) {
-    const uint32_t way = way_.load(std::memory_order_relaxed);
+    uint32_t way = way_.load(std::memory_order_relaxed);
+    if (turn_ != GFXGRAPH_WAY_WORK) [[unlikely]]
+      way = std::exchange(turn_, GFXGRAPH_WAY_WORK);
     result.fall = fall_;
     if (way == GFXGRAPH_WAY_WORK) return call_work(stream, false, result);
-    if (!step_.is_ready()) [[unlikely]] {  // no host memory to prepare it when that was due
-      prepare_from(way);
+    if (!step_.is_ready(way)) [[unlikely]] {  // no host memory to prepare it when that was due
+      (void)prepare(way);
+      prepare_next();
       continue;
     }
     result.way = way;
-    const Result<void> ran = step_.run(stream);
+    const Result<void> ran = step_.run(way, stream);
     if (ran) [[likely]]
       return {};
-    const bool may_go_on = step_.submitted_nothing(ran.error());
-    step_.drop_way();
-    give_up(way, way + 1, GFXGRAPH_FALL_RUN, ran.error().message);
-    prepare_from(way + 1);
+    const bool may_go_on = step_.submitted_nothing(way, ran.error());
+    step_.drop(way);
+    give_up(way, GFXGRAPH_FALL_RUN, ran.error().message);
+    prepare_next();
     if (!may_go_on) return ran;
   }
 }
@@ -197,10 +251,10 @@ Result<void> Bucket::run_step(hip::Stream stream, RunResult& result) {
 
 Result<void> Bucket::submit(const Run& run, RunResult& result) {
   if (stage_.load(std::memory_order_relaxed) == Stage::kNew) [[unlikely]]
-    GFXGRAPH_TRY(find_memory(run.stream));
+    GFXGRAPH_TRY(find_memory(run.stream, result));
   if (buffers_.empty()) [[unlikely]] {
     (void)is_due(result);
-    result.fall = fall_;
+    if (fall_ != GFXGRAPH_FALL_NONE) result.fall = fall_;
     result.work_status = work_.call(run.size, run.memory, run.stream, false);
     if (result.work_status == 0) return {};
     return tl::unexpected<Error>(work_error(result.work_status, run.size));
@@ -245,22 +299,137 @@ Result<void> Bucket::run_validated(const Run& run, RunResult& result) {
 Result<void> Bucket::run(const Run& run, RunResult& result) {
   const std::lock_guard lock(mutex_);
   const auto states = work_.lock_states();
-  if (!run.timed) return submit(run, result);
-  timings_.collect(counts_.end_to_end);
-  GFXGRAPH_ASSIGN_OR_RETURN(RunTimings::Pair* const pair, timings_.begin(run.stream));
-  if (pair == nullptr) count(counts_.untimed);
-  GFXGRAPH_TRY(submit(run, result));
-  return pair == nullptr ? Result<void>{} : timings_.end(*pair, run.stream);
+  if (has_slower_) [[unlikely]]
+    drop_slower();
+  if (run.timed || choice_.is_open()) [[unlikely]]
+    return run_timed(run, result);
+  return submit(run, result);
 }
 
-Result<void> Bucket::warm(hip::Stream stream, RunResult& result) {
+// Timed because it was asked for, or because its way is measured.
+Result<void> Bucket::run_timed(const Run& run, RunResult& result) {
+  timings_.collect(counts_.end_to_end, choice_);
+  const uint32_t turn = measured_turn();
+  const bool has_turn = turn != GFXGRAPH_WAY_WORK;
+  RunTimings::Pair* pair = nullptr;
+  if (run.timed || (has_turn && timings_.is_possible())) {
+    GFXGRAPH_ASSIGN_OR_RETURN(pair, timings_.begin(run.stream));
+    if (pair == nullptr && run.timed) count(counts_.untimed);
+  }
+  turn_ = pair != nullptr || !timings_.is_possible() ? turn : uint32_t{GFXGRAPH_WAY_WORK};
+  const bool is_measured = turn_ != GFXGRAPH_WAY_WORK;
+  const Stopwatch watch;
+  const Result<void> ran = submit(run, result);
+  turn_ = GFXGRAPH_WAY_WORK;
+  if (!ran) return ran;
+  const bool counts =
+      is_measured && result.way == turn && result.validation == GFXGRAPH_VALIDATION_NONE;
+  const uint64_t submit = watch.nanoseconds();
+  if (pair == nullptr) {
+    if (!counts) return {};
+    choice_.begun(turn);
+    choice_.ended(turn, submit, 0);
+    return {};
+  }
+  GFXGRAPH_TRY(timings_.end(*pair, run.stream));
+  pair->timed = run.timed;
+  if (!counts) return {};
+  pair->measured = turn;
+  pair->submit = submit;
+  choice_.begun(turn);
+  return {};
+}
+
+// ---- measurement
+
+// The way that the next run measures; GFXGRAPH_WAY_WORK: none.
+uint32_t Bucket::measured_turn() {
+  if (!choice_.is_open() || stage_ != Stage::kSettled) return GFXGRAPH_WAY_WORK;
+  if (!choice_.is_complete(candidates_)) return choice_.turn(candidates_);
+  choose();
+  return GFXGRAPH_WAY_WORK;
+}
+
+void Bucket::choose() {
+  const WayOrder measured = candidates_;
+  const std::string text = choice_.choose(candidates_);
+  const uint32_t best = candidates_.front();
+  for (const uint32_t way : measured.all()) {
+    if (way != best) reasons_.set(way, text);
+  }
+  order_.prefer(best);
+  way_ = preferred_ = best;
+  has_slower_ = true;
+  runs_since_ = 0;
+  choice_.made();
+  for (const uint32_t way : measured.all()) {
+    if (way != best) tell(way, best, GFXGRAPH_FALL_MEASURED, text);
+  }
+}
+
+// Destroying a step waits for its work, so only those are dropped that have none.
+void Bucket::drop_slower() {
+  constexpr uint32_t kOften = 64;
+  if (runs_since_++ % kOften == 0) has_slower_ = !step_.drop_idle_but(way_);
+}
+
+// Each run is waited for, so that the host's clock has its time.
+Result<void> Bucket::measure(hip::Stream stream) {
+  const HipLibrary& library = work_.library();
+  for (;;) {
+    const uint32_t turn = measured_turn();
+    if (turn == GFXGRAPH_WAY_WORK) return {};
+    GFXGRAPH_TRY(library.wait_for(stream));
+    turn_ = turn;
+    RunResult result;
+    const Stopwatch watch;
+    const Result<void> ran = run_step(stream, result);
+    turn_ = GFXGRAPH_WAY_WORK;
+    if (!ran) return ran;
+    const uint64_t submit = watch.nanoseconds();
+    GFXGRAPH_TRY(library.wait_for(stream));
+    if (result.way != turn) continue;
+    choice_.begun(turn);
+    choice_.ended(turn, submit, watch.nanoseconds());
+  }
+}
+
+// ---- warm-up
+
+bool Bucket::is_cold() const {
+  return stage_ != Stage::kSettled || (choice_.is_open() && work_.settings().warm_measures);
+}
+
+Result<void> Bucket::allocate(hip::Stream stream) {
   const std::lock_guard lock(mutex_);
-  const auto states = work_.lock_states();
-  if (stage_ == Stage::kNew) GFXGRAPH_TRY(find_memory(stream));
-  if (stage_ == Stage::kSettled) return {};
+  if (stage_ != Stage::kNew) return {};
+  RunResult result;
+  GFXGRAPH_TRY(find_memory(stream, result));
+  return buffers_.empty() ? Result<void>{} : follow(stream);
+}
+
+Result<void> Bucket::warm(hip::Stream stream, const StateCopies& states, RunResult& result) {
+  const std::lock_guard lock(mutex_);
+  const auto in_turn = work_.lock_states();
+  if (!is_cold()) return {};
+  GFXGRAPH_TRY(states.save(stream));
+  const Result<void> warmed = warm_up(stream, result);
+  const Result<void> put_back = states.put_back(stream);
+  return warmed ? put_back : warmed;
+}
+
+Result<void> Bucket::warm_up(hip::Stream stream, RunResult& result) {
+  if (stage_ == Stage::kNew) GFXGRAPH_TRY(find_memory(stream, result));
+  if (stage_ == Stage::kNew) return fail(Status::kNotReady, reason(way_));
+  if (buffers_.empty()) return {};
   GFXGRAPH_TRY(follow(stream));
-  GFXGRAPH_TRY(buffers_.make_zero(stream));
-  return capture(stream, result);
+  if (stage_ != Stage::kSettled) {
+    GFXGRAPH_TRY(buffers_.make_zero(stream));
+    GFXGRAPH_TRY(capture(stream, result));
+  }
+  if (stage_ != Stage::kSettled || !work_.settings().warm_measures) return {};
+  timings_.collect(counts_.end_to_end, choice_);
+  return measure(stream);
 }
 
 Result<void> Bucket::recapture() {
@@ -269,15 +438,16 @@ Result<void> Bucket::recapture() {
   release_memory();
   reasons_.clear();
   last_.known = false;
-  fall_ = GFXGRAPH_FALL_NONE;
-  way_ = work_.settings().first_way;
+  timings_.collect(counts_.end_to_end, choice_);
+  timings_.forget_measured();
+  begin_ways();
   stage_ = Stage::kNew;
   return {};
 }
 
 void Bucket::collect_timings() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock()) timings_.collect(counts_.end_to_end);
+  if (lock.owns_lock()) timings_.collect(counts_.end_to_end, choice_);
 }
 
 }  // namespace gfxgraph::replayer

@@ -9,6 +9,7 @@
 
 #include "replayer/production/bucket_counts.h"
 #include "replayer/production/bucket_step.h"
+#include "replayer/production/measure/choice.h"
 #include "replayer/production/pool_buffers.h"
 #include "replayer/production/run_timings.h"
 #include "replayer/production/validation.h"
@@ -41,7 +42,7 @@ class Reasons {
 
  private:
   mutable std::mutex mutex_;
-  std::array<std::string, GFXGRAPH_WAY_WORK + 1> texts_;
+  std::array<std::string, GFXGRAPH_WAYS> texts_;
 };
 
 // The error of a function of the caller's that returned `status`.
@@ -57,13 +58,19 @@ class Bucket {
 
   // On the pool's device, as all that calls HIP. At most size() rows.
   Result<void> run(const Run& run, RunResult& result);
-  // Captures over zeros, if nothing is captured yet.
-  Result<void> warm(hip::Stream stream, RunResult& result);
+  // Whether warm() has anything to do.
+  bool is_cold() const;
+  // Its buffers, if it is new and there is room.
+  Result<void> allocate(hip::Stream stream);
+  // Captures over zeros, if nothing is captured yet, and measures if the pool is to. `states`: a
+  // copy of them, or none if the pool has none.
+  Result<void> warm(hip::Stream stream, const StateCopies& states, RunResult& result);
   Result<void> recapture();
 
   uint64_t size() const { return size_; }
   uint64_t device_bytes() const { return device_bytes_; }
   uint32_t next_way() const;
+  const Choice& choice() const { return choice_; }
   BucketCounts& counts() { return counts_; }
   // Why it gave up the way, or could not capture yet.
   std::string reason(uint32_t way) const { return reasons_.of(way); }
@@ -74,7 +81,13 @@ class Bucket {
   enum class Stage : uint8_t { kNew, kAllocated, kSettled };
 
   Result<void> submit(const Run& run, RunResult& result);
-  Result<void> find_memory(hip::Stream stream);
+  Result<void> run_timed(const Run& run, RunResult& result);
+  uint32_t measured_turn();
+  void choose();
+  Result<void> measure(hip::Stream stream);
+  Result<void> warm_up(hip::Stream stream, RunResult& result);
+  void drop_slower();
+  Result<void> find_memory(hip::Stream stream, RunResult& result);
   Result<void> follow(hip::Stream stream);
   Result<void> order_behind_last(hip::Stream stream);
   bool is_due(RunResult& result);
@@ -84,8 +97,12 @@ class Bucket {
   Result<void> capture(hip::Stream stream, RunResult& result);
   Result<void> prepare_captured();
   Result<void> run_step(hip::Stream stream, RunResult& result);
-  void prepare_from(uint32_t way);
-  void give_up(uint32_t way, uint32_t next, uint32_t fall, const std::string& text);
+  void prepare_measured();
+  bool prepare(uint32_t way);
+  void prepare_next();
+  void begin_ways();
+  void give_up(uint32_t way, uint32_t fall, const std::string& text);
+  void tell(uint32_t way, uint32_t next, uint32_t fall, const std::string& text);
   void give_up_all(uint32_t fall, const std::string& text);
   void sum_bytes() noexcept;
   void release_step() noexcept;
@@ -96,9 +113,16 @@ class Bucket {
   const uint64_t size_;  // in rows
   std::mutex mutex_;
   std::atomic<Stage> stage_ = Stage::kNew;
-  std::atomic<uint32_t> way_;
-  uint32_t fall_ = GFXGRAPH_FALL_NONE;  // why the first way was given up
-  PoolBuffers buffers_;                 // empty: none, for lack of room
+  WayOrder order_;                      // without what was given up
+  std::atomic<uint32_t> way_;           // the first of them
+  uint32_t preferred_ = 0;              // the first of all; kNoWay: that is being measured
+  uint32_t fall_ = GFXGRAPH_FALL_NONE;  // why that was given up
+  Choice choice_;
+  WayOrder candidates_;                // that are measured
+  uint32_t turn_ = GFXGRAPH_WAY_WORK;  // what the run measures; _WORK: nothing
+  bool has_slower_ = false;            // steps of other ways than the chosen one are left
+  uint32_t runs_since_ = 0;            // they were asked for
+  PoolBuffers buffers_;                // empty: none, for lack of room
   BucketStep step_;
   uint64_t step_bytes_ = 0;  // that it allocates
   Validation validation_;
@@ -111,6 +135,7 @@ class Bucket {
   RunTimings timings_;
   BucketCounts counts_;
   Reasons reasons_;
+  static constexpr uint32_t kNoWay = UINT32_MAX;
 };
 
 }  // namespace gfxgraph::replayer

@@ -1,8 +1,14 @@
 #include "replayer/production/bucket_step.h"
 
-#include "gfxgraph/production.h"
-
 namespace gfxgraph::replayer {
+namespace {
+
+// By GFXGRAPH_WAY_...; those of _WORK and _CAPTURE are never prepared.
+constexpr std::array<gfxgraph_mode_t, GFXGRAPH_WAYS> kModes = {
+    GFXGRAPH_MODE_GRAPH, GFXGRAPH_MODE_BATCH, GFXGRAPH_MODE_EAGER,
+    GFXGRAPH_MODE_EAGER, GFXGRAPH_MODE_EAGER, GFXGRAPH_MODE_PACKETS};
+
+}  // namespace
 
 Result<void> called(gfxgraph_status_t status) {
   if (status == GFXGRAPH_OK) [[likely]]
@@ -24,8 +30,10 @@ Result<void> BucketStep::take(OwnedCapture capture) {
   GFXGRAPH_TRY(called(gfxgraph_capture_end(capture.release(), &trace)));
   trace_.reset(trace);
   GFXGRAPH_TRY(called(gfxgraph_trace_find_range(trace, "step", &range_)));
+  gfxgraph_session_options_t options = gfxgraph_session_options_default();
+  options.concurrent_steps = 1;  // the bucket orders its runs, in whatever ways
   gfxgraph_session_t session = nullptr;
-  GFXGRAPH_TRY(called(gfxgraph_session_create(trace, nullptr, &session)));
+  GFXGRAPH_TRY(called(gfxgraph_session_create(trace, &options, &session)));
   session_.reset(session);
   return {};
 }
@@ -38,34 +46,47 @@ Result<uint64_t> BucketStep::device_bytes() const {
 }
 
 Result<void> BucketStep::prepare(uint32_t way) {
-  step_.reset();
+  Prepared& prepared = prepared_[way];
+  prepared.step.reset();
   gfxgraph_step_options_t options = gfxgraph_step_options_default();
-  options.mode = way == GFXGRAPH_WAY_GRAPH   ? GFXGRAPH_MODE_GRAPH
-                 : way == GFXGRAPH_WAY_BATCH ? GFXGRAPH_MODE_BATCH
-                                             : GFXGRAPH_MODE_EAGER;
+  options.mode = kModes[way];
   gfxgraph_step_t step = nullptr;
   GFXGRAPH_TRY(called(gfxgraph_step_create(session_.get(), range_, &options, &step)));
-  step_.reset(step);
+  prepared.step.reset(step);
   gfxgraph_step_info_t info{};
   info.struct_size = sizeof info;
   GFXGRAPH_TRY(called(gfxgraph_step_info(step, &info)));
-  is_one_graph_ = way == GFXGRAPH_WAY_GRAPH && info.graphs == 1;
-  waits_ = way == GFXGRAPH_WAY_EAGER;
+  prepared.is_one_graph = way == GFXGRAPH_WAY_GRAPH && info.graphs == 1;
+  prepared.waits = way == GFXGRAPH_WAY_EAGER;
   return {};
 }
 
-Result<void> BucketStep::run(hip::Stream stream) const {
-  GFXGRAPH_TRY(called(gfxgraph_step_run(step_.get(), stream)));
-  return waits_ ? called(gfxgraph_step_wait(step_.get())) : Result<void>{};
+Result<void> BucketStep::run(uint32_t way, hip::Stream stream) const {
+  const Prepared& prepared = prepared_[way];
+  GFXGRAPH_TRY(called(gfxgraph_step_run(prepared.step.get(), stream)));
+  return prepared.waits ? called(gfxgraph_step_wait(prepared.step.get())) : Result<void>{};
 }
 
-bool BucketStep::submitted_nothing(const Error& error) const {
+bool BucketStep::submitted_nothing(uint32_t way, const Error& error) const {
   const bool refused = error.status == Status::kNotFound || error.status == Status::kUnsupported;
-  return is_one_graph_ || (refused && error.hip_error == 0);
+  return prepared_[way].is_one_graph || (refused && error.hip_error == 0);
+}
+
+bool BucketStep::drop_idle_but(uint32_t way) noexcept {
+  bool all = true;
+  for (Prepared& one : prepared_) {
+    if (one.step == nullptr || &one == &prepared_[way]) continue;
+    if (gfxgraph_step_query(one.step.get()) == GFXGRAPH_OK) {
+      one.step.reset();
+    } else {
+      all = false;
+    }
+  }
+  return all;
 }
 
 void BucketStep::clear() noexcept {
-  step_.reset();
+  for (Prepared& one : prepared_) one.step.reset();
   session_.reset();
   trace_.reset();
 }

@@ -2,12 +2,14 @@
 // steps, whose rules it keeps.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "base/result.h"
 #include "gfxgraph/gfxgraph.h"
+#include "gfxgraph/production.h"
 #include "replayer/abi/hip_abi.h"
 
 namespace gfxgraph::replayer {
@@ -32,21 +34,26 @@ class BucketStep {
   Result<uint64_t> device_bytes() const;
   // Makes the step of a GFXGRAPH_WAY_..., in place of an earlier one.
   Result<void> prepare(uint32_t way);
-  bool is_ready() const { return step_ != nullptr; }
-  Result<void> run(hip::Stream stream) const;
+  bool is_ready(uint32_t way) const { return prepared_[way].step != nullptr; }
+  Result<void> run(uint32_t way, hip::Stream stream) const;
   // Whether a run that failed so has certainly submitted nothing.
-  bool submitted_nothing(const Error& error) const;
-  // The step alone, or all that was captured. They wait for the step.
-  void drop_way() noexcept { step_.reset(); }
+  bool submitted_nothing(uint32_t way, const Error& error) const;
+  // The step of a way alone, or all that was captured. They wait for the step.
+  void drop(uint32_t way) noexcept { prepared_[way].step.reset(); }
   void clear() noexcept;
+  // Drops the steps but `way`'s whose work has ended; false: there are others.
+  bool drop_idle_but(uint32_t way) noexcept;
 
  private:
   gfxgraph_range_t range_ = 0;
   Owned<gfxgraph_trace_s, gfxgraph_trace_destroy> trace_;
   Owned<gfxgraph_session_s, gfxgraph_session_destroy> session_;
-  Owned<gfxgraph_step_s, gfxgraph_step_destroy> step_;
-  bool is_one_graph_ = false;
-  bool waits_ = false;  // what comes later on the stream does not follow it by itself
+  struct Prepared {
+    Owned<gfxgraph_step_s, gfxgraph_step_destroy> step;
+    bool is_one_graph = false;
+    bool waits = false;  // what comes later on the stream does not follow it by itself
+  };
+  std::array<Prepared, GFXGRAPH_WAYS> prepared_;
 };
 
 }  // namespace gfxgraph::replayer

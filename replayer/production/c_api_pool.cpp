@@ -135,6 +135,10 @@ gfxgraph_status_t gfxgraph_pool_create(const gfxgraph_pool_options_t* options,
     GFXGRAPH_TRY(begin_use_of_hip());
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library, hip_library_in_use(0));
     GFXGRAPH_ASSIGN_OR_RETURN(const HipDevice device, library->select_device(-1));
+    if (chosen.max_device_share != 0 && library->table().hipMemGetInfo == nullptr) {
+      return fail(Status::kUnsupported,
+                  "this HIP runtime lacks hipMemGetInfo: leave max_device_share 0");
+    }
     *pool =
         std::make_unique<gfxgraph_pool_s>(std::move(settings), std::move(library), device.ordinal)
             .release();

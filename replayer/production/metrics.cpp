@@ -9,10 +9,10 @@
 namespace gfxgraph::replayer {
 namespace {
 
-constexpr std::array<const char*, GFXGRAPH_WAYS> kWays = {"graph", "batch", "eager", "work",
-                                                          "capture"};
-constexpr std::array<const char*, GFXGRAPH_FALLS> kFalls = {"none", "capture",    "prepare", "run",
-                                                            "cap",  "allocation", "beyond"};
+constexpr std::array<const char*, GFXGRAPH_WAYS> kWays = {"graph", "batch",   "eager",
+                                                          "work",  "capture", "packets"};
+constexpr std::array<const char*, GFXGRAPH_FALLS> kFalls = {
+    "none", "capture", "prepare", "run", "cap", "allocation", "beyond", "measured"};
 
 constexpr std::array<const char*, GFXGRAPH_VALIDATIONS> kValidations = {"none", "equal",
                                                                         "different", "uncompared"};
@@ -114,6 +114,25 @@ class Text {
       sample("_sum", one, "", seconds(durations.sum()));
     }
   }
+  // What was measured of each way, of buckets whose way was.
+  void figures(double gfxgraph_way_figures_t::* which) {
+    for (const BucketSample& one : samples_) {
+      for (size_t way = 0; way < kWays.size(); ++way) {
+        const gfxgraph_way_figures_t& figures = one.sums.info.figures[way];
+        if (figures.runs == 0) continue;
+        sample("", one, fmt::format(",way=\"{}\"", kWays[way]),
+               fmt::format("{:.9f}", figures.*which / 1e6));
+      }
+    }
+  }
+  // 1 for the way that the next run takes, else 0.
+  void next_ways() {
+    for (const BucketSample& one : samples_) {
+      for (size_t way = 0; way < kWays.size(); ++way) {
+        number("", one, fmt::format(",way=\"{}\"", kWays[way]), one.sums.info.way == way ? 1 : 0);
+      }
+    }
+  }
   std::string take() { return std::move(text_ += "# EOF\n"); }
 
  private:
@@ -165,6 +184,14 @@ Result<std::string> metrics_text(std::span<Pool* const> pools) {
   text.by("result", kValidations, 1, [](const Info& info) { return &info.validations[0]; });
   text.numbers(kCounters, "counter", "_total");
   text.numbers(kGauges, "gauge", "");
+  text.family("gfxgraph_pool_way", "gauge", "1: the way that the next run takes.");
+  text.next_ways();
+  text.family("gfxgraph_pool_measured_submit_seconds", "gauge",
+              "Median time of the call on the host, by which the way was chosen.", "seconds");
+  text.figures(&gfxgraph_way_figures_t::submit_us);
+  text.family("gfxgraph_pool_measured_end_to_end_seconds", "gauge",
+              "Median time on the stream, by which the way was chosen.", "seconds");
+  text.figures(&gfxgraph_way_figures_t::end_to_end_us);
   text.family("gfxgraph_pool_submit_seconds", "summary", "Time of the call on the host.",
               "seconds");
   text.summary(&BucketSums::submit);

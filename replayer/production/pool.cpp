@@ -3,20 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "replayer/production/measure/stopwatch.h"
+
 namespace gfxgraph::replayer {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-uint64_t nanoseconds_since(Clock::time_point begin) {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count());
-}
-
-}  // namespace
 
 Pool::Pool(std::unique_ptr<const PoolSettings> settings, std::shared_ptr<const HipLibrary> library,
            int device)
@@ -26,7 +17,7 @@ Pool::Pool(std::unique_ptr<const PoolSettings> settings, std::shared_ptr<const H
 }
 
 Result<void> Pool::run(const Run& run, gfxgraph_pool_result_t& result) {
-  const Clock::time_point begin = Clock::now();
+  const Stopwatch watch;
   const std::vector<uint64_t>& sizes = settings().sizes;
   const auto chosen =
       static_cast<size_t>(std::ranges::lower_bound(sizes, run.size) - sizes.begin());
@@ -55,7 +46,7 @@ Result<void> Pool::run(const Run& run, gfxgraph_pool_result_t& result) {
   if (done.validation != GFXGRAPH_VALIDATION_NONE) count(counts.validations[done.validation]);
   count(counts.rows, run.size);
   count(counts.padded_rows, done.padded_rows);
-  counts.submit.add(nanoseconds_since(begin));
+  counts.submit.add(watch.nanoseconds());
   return {};
 }
 
@@ -83,10 +74,26 @@ void Pool::count_failure(BucketCounts& counts, const RunResult& result) const {
 }
 
 Result<void> Pool::warm(hip::Stream stream) {
+  if (std::ranges::none_of(buckets_, [](const auto& one) { return one->is_cold(); })) return {};
+  for (const std::unique_ptr<Bucket>& bucket : buckets_) GFXGRAPH_TRY(bucket->allocate(stream));
+  StateCopies states(work_);
+  if (!settings().states.empty()) {
+    if (std::optional<Refusal> refusal = states.allocate(StateCopies::Life::kPassing)) {
+      return fail(refusal->passes ? Status::kNotReady : Status::kOutOfMemory,
+                  fmt::format("{}: a warm-up puts the states back", refusal->text));
+    }
+  }
+  Result<void> warmed = warm_all(stream, states);
+  if (settings().states.empty()) return warmed;
+  const Result<void> waited = library().wait_for(stream);  // the copies are in use
+  return warmed ? waited : warmed;
+}
+
+Result<void> Pool::warm_all(hip::Stream stream, const StateCopies& states) {
   Result<void> first;
   for (const std::unique_ptr<Bucket>& bucket : buckets_) {
     RunResult done;
-    Result<void> warmed = bucket->warm(stream, done);
+    Result<void> warmed = bucket->warm(stream, states, done);
     if (warmed) continue;
     count_failure(bucket->counts(), done);
     if (done.work_status == 0) return warmed;  // the device's: the others would fail, too
@@ -118,6 +125,8 @@ void Pool::add_up(uint32_t bucket, BucketSums& sums) {
     add_up(GFXGRAPH_BUCKET_BEYOND, sums);
     sums.info.size = 0;
     sums.info.way = settings().first_way;
+    sums.info.choice = GFXGRAPH_CHOICE_NONE;
+    std::ranges::fill(sums.info.figures, gfxgraph_way_figures_t{});
     return;
   }
   Bucket& one = *buckets_[bucket];
@@ -125,12 +134,16 @@ void Pool::add_up(uint32_t bucket, BucketSums& sums) {
   sums.add(one.counts(), settings().row_bytes);
   sums.info.size = one.size();
   sums.info.way = one.next_way();
+  sums.info.choice = one.choice().state();
+  for (uint32_t way = 0; way < GFXGRAPH_WAYS; ++way)
+    sums.info.figures[way] = one.choice().figures(way);
   sums.info.device_bytes += one.device_bytes();
 }
 
 std::string Pool::reason(uint32_t bucket, uint32_t way) const {
   if (bucket < bucket_count()) return buckets_[bucket]->reason(way);
-  if (bucket != GFXGRAPH_BUCKET_BEYOND || way >= GFXGRAPH_WAY_WORK) return {};
+  if (bucket != GFXGRAPH_BUCKET_BEYOND || way == GFXGRAPH_WAY_WORK || way == GFXGRAPH_WAY_CAPTURE)
+    return {};
   return fmt::format("runs of more than {} rows, the largest bucket of pool {}, go by the function",
                      settings().sizes.back(), settings().name);
 }

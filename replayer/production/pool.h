@@ -35,6 +35,7 @@ class Pool {
   std::string reason(uint32_t bucket, uint32_t way) const;
 
  private:
+  Result<void> warm_all(hip::Stream stream, const StateCopies& states);
   Result<void> run_beyond(const Run& run, RunResult& result);
   void count_failure(BucketCounts& counts, const RunResult& result) const;
 

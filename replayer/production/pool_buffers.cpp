@@ -10,11 +10,12 @@ std::optional<Refusal> PoolBuffers::allocate() {
   const PoolSettings& settings = work_.settings();
   memory_.reserve(settings.tensors.size());
   const uint64_t needed = settings.row_bytes * rows_;
-  if (!work_.reserve(needed)) {
+  const auto room = work_.allocating();
+  if (const std::optional<std::string> full = work_.reserve(needed)) {
     return Refusal{GFXGRAPH_FALL_CAP,
-                   fmt::format("bucket {} needs {} bytes of device memory, and the pool has {} of "
-                               "{}: raise max_device_bytes, or leave the bucket out",
-                               rows_, needed, work_.reserved(), settings.max_device_bytes)};
+                   fmt::format("bucket {} needs {} bytes of device memory, and {}, or leave the "
+                               "bucket out",
+                               rows_, needed, *full)};
   }
   bytes_ = needed;
   for (const Tensor& tensor : settings.tensors) {
@@ -23,7 +24,8 @@ std::optional<Refusal> PoolBuffers::allocate() {
       release();
       return Refusal{GFXGRAPH_FALL_ALLOCATION,
                      fmt::format("bucket {}, {} bytes for {}: {}", rows_, tensor.row_bytes * rows_,
-                                 tensor.name, memory.error().message)};
+                                 tensor.name, memory.error().message),
+                     hip::is_capture_error(memory.error().hip_error)};
     }
     memory_.push_back(*memory);
   }

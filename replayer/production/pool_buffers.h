@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "replayer/production/pool_work.h"
@@ -15,12 +14,6 @@ struct Run {
   void* const* memory = nullptr;  // of the caller, for each tensor
   hip::Stream stream = nullptr;
   bool timed = false;
-};
-
-// Why there are no buffers, or no step.
-struct Refusal {
-  uint32_t fall = GFXGRAPH_FALL_NONE;
-  std::string text;
 };
 
 class PoolBuffers {

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "replayer/production/measure/choice.h"
 #include "replayer/production/numbers.h"
+#include "replayer/step/timing.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -19,6 +21,34 @@ bool is_whole(uint64_t bytes, uint32_t type) {
   return one != 0 && bytes != 0 && bytes % one == 0;
 }
 
+constexpr uint32_t kFirstWays =
+    WayOrder::bit(GFXGRAPH_WAY_GRAPH) | WayOrder::bit(GFXGRAPH_WAY_BATCH) |
+    WayOrder::bit(GFXGRAPH_WAY_EAGER) | WayOrder::bit(GFXGRAPH_WAY_PACKETS);
+constexpr uint32_t kMostMeasured = 1000;
+
+// The same of how a way is chosen.
+const char* choice_mistake(const gfxgraph_pool_options_t& options) {
+  const uint32_t first = options.first_way;
+  if (first != GFXGRAPH_WAY_WORK &&
+      (first >= GFXGRAPH_WAYS || (WayOrder::bit(first) & kFirstWays) == 0))
+    return "unknown first_way";
+  if (options.choose > GFXGRAPH_CHOOSE_MEASURED) return "unknown choose";
+  if (options.warm_measures > 1) return "warm_measures is neither 0 nor 1";
+  if (options.choose == GFXGRAPH_CHOOSE_MEASURED) {
+    if (first != GFXGRAPH_WAY_GRAPH)
+      return "first_way with GFXGRAPH_CHOOSE_MEASURED: name the ways in measure_ways";
+    if ((options.measure_ways & ~kFirstWays) != 0)
+      return "measure_ways has bits of no way that can be measured";
+    if (options.measure_runs != 0 &&
+        (options.measure_runs < kLeastRuns || options.measure_runs > kMostMeasured))
+      return "measure_runs is not between 3 and 1000";
+    return nullptr;
+  }
+  if (options.measure_ways != 0 || options.measure_runs != 0 || options.warm_measures != 0)
+    return "measure_ways, measure_runs or warm_measures without GFXGRAPH_CHOOSE_MEASURED";
+  return nullptr;
+}
+
 // What is wrong with the options beside sizes, tensors and states; null: nothing.
 const char* mistake(const gfxgraph_pool_options_t& options) {
   if (options.sizes == nullptr || options.size_count == 0)
@@ -26,7 +56,9 @@ const char* mistake(const gfxgraph_pool_options_t& options) {
   if (options.tensors == nullptr || options.tensor_count == 0)
     return "a pool needs tensors, one at least";
   if (options.work == nullptr) return "a pool needs a function: work is null";
-  if (options.first_way > GFXGRAPH_WAY_WORK) return "unknown first_way";
+  if (const char* const what = choice_mistake(options)) return what;
+  if (!(options.max_device_share >= 0 && options.max_device_share <= 1))
+    return "max_device_share is not between 0 and 1";
   if (options.beyond > GFXGRAPH_BEYOND_WORK) return "unknown beyond";
   if (options.states == nullptr && options.state_count != 0) return "states is null";
   for (const double tolerance : options.tolerance) {
@@ -91,6 +123,11 @@ Result<void> read_pool_settings(const gfxgraph_pool_options_t& options, PoolSett
   settings.max_device_bytes = options.max_device_bytes;
   settings.capture_ms = options.capture_milliseconds;
   settings.validate_every = options.validate_every;
+  settings.measured = options.choose == GFXGRAPH_CHOOSE_MEASURED;
+  settings.measure_ways = options.measure_ways != 0 ? options.measure_ways : kFirstWays;
+  settings.measure_runs = options.measure_runs != 0 ? options.measure_runs : Choice::kRuns;
+  settings.warm_measures = options.warm_measures != 0;
+  settings.max_device_share = options.max_device_share;
   std::ranges::copy(options.tolerance, settings.tolerance.begin());
   settings.states.resize(options.state_count);
   for (uint32_t i = 0; i < options.state_count; ++i)

@@ -43,6 +43,11 @@ struct PoolSettings {
   uint32_t validate_every = 0;  // 0: never
   std::vector<State> states;
   std::array<double, GFXGRAPH_KINDS> tolerance{};
+  bool measured = false;      // the way is chosen by measurement
+  uint32_t measure_ways = 0;  // bits, as in WayOrder
+  uint32_t measure_runs = 0;  // of each
+  bool warm_measures = false;
+  double max_device_share = 0;  // 0: no such cap
 };
 
 // Checks the options, and copies them. kInvalidArgument.

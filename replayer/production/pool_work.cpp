@@ -1,7 +1,9 @@
 #include "replayer/production/pool_work.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace gfxgraph::replayer {
@@ -22,7 +24,9 @@ PoolWork::PoolWork(std::unique_ptr<const PoolSettings> settings,
       library_(std::move(library)),
       device_(device),
       malloc_(hooked("hipMalloc", library_->table().hipMalloc)),
-      free_(hooked("hipFree", library_->table().hipFree)) {
+      free_(hooked("hipFree", library_->table().hipFree)),
+      exchange_mode_(hooked("hipThreadExchangeStreamCaptureMode",
+                            library_->table().hipThreadExchangeStreamCaptureMode)) {
   if (library_->avoids(HipQuirk::kGraphKernelsMix)) launch_lock_ = LaunchLock::of_process();
 }
 
@@ -38,14 +42,39 @@ void PoolWork::tell(const gfxgraph_fall_t& fall) const {
   if (settings_->fell != nullptr) settings_->fell(settings_->fell_context, &fall);
 }
 
-bool PoolWork::reserve(uint64_t bytes) noexcept {
+std::optional<std::string> PoolWork::check_share(uint64_t bytes) const {
+  const double share = settings_->max_device_share;
+  if (share == 0 || bytes == 0) return std::nullopt;
+  size_t free = 0, total = 0;
+  const hip::Error code = library_->table().hipMemGetInfo(&free, &total);
+  if (code != hip::kSuccess)
+    return library_->error(code, "max_device_share needs hipMemGetInfo").message;
+  const size_t used = total - std::min(free, total);
+  const double most = share * static_cast<double>(total);
+  if (static_cast<double>(used) + static_cast<double>(bytes) <= most) return std::nullopt;
+  return fmt::format(
+      "the device has {} of {} bytes in use, {:.0f} at most by max_device_share {}: raise it", used,
+      total, most, share);
+}
+
+std::optional<std::string> PoolWork::reserve(uint64_t bytes) {
+  if (std::optional<std::string> full = check_share(bytes)) return full;
   uint64_t before = reserved_.load();
   do {
-    if (settings_->max_device_bytes == 0) continue;
-    if (before > settings_->max_device_bytes || bytes > settings_->max_device_bytes - before)
-      return false;
+    const uint64_t most = settings_->max_device_bytes;
+    if (most != 0 && (before > most || bytes > most - before))
+      return fmt::format("the pool has {} of {}: raise max_device_bytes", before, most);
   } while (!reserved_.compare_exchange_weak(before, before + bytes));
-  return true;
+  return std::nullopt;
+}
+
+Result<void> PoolWork::copy(void* to, const void* from, uint64_t bytes, hip::Stream stream,
+                            std::string_view what) const {
+  const hip::Error code =
+      library_->table().hipMemcpyAsync(to, from, bytes, hip::kCopyDefault, stream);
+  if (code == hip::kSuccess) [[likely]]
+    return {};
+  return tl::unexpected<Error>(library_->error(code, fmt::format("a copy of {}", what)));
 }
 
 Result<void*> PoolWork::allocate(uint64_t bytes) const {
@@ -55,6 +84,7 @@ Result<void*> PoolWork::allocate(uint64_t bytes) const {
 }
 
 void PoolWork::free(void* memory) const noexcept {
+  const RelaxedCapture relaxed(exchange_mode_);
   if (memory != nullptr && free_(memory) != hip::kSuccess) library_->table().hipGetLastError();
 }
 

@@ -6,13 +6,24 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "gfxgraph/production.h"
 #include "replayer/abi/hip_library.h"
+#include "replayer/abi/relaxed_capture.h"
 #include "replayer/production/pool_settings.h"
 #include "replayer/session/launch_lock.h"
 
 namespace gfxgraph::replayer {
+
+// Why there is no memory, or no step.
+struct Refusal {
+  uint32_t fall = GFXGRAPH_FALL_NONE;
+  std::string text;
+  bool passes = false;  // by itself, when another thread's capture ends
+};
 
 class PoolWork {
  public:
@@ -34,8 +45,21 @@ class PoolWork {
                                      : std::unique_lock(states_mutex_);
   }
 
-  // Takes bytes of the cap; false: it has not as many left.
-  bool reserve(uint64_t bytes) noexcept;
+  // Held while memory is reserved and allocated: others then see it on the device.
+  class Allocating {
+   public:
+    Allocating(std::mutex& mutex, RelaxedCapture::Exchange exchange)
+        : lock_(mutex), relaxed_(exchange) {}
+
+   private:
+    std::lock_guard<std::mutex> lock_;
+    RelaxedCapture relaxed_;
+  };
+  Allocating allocating() { return {allocation_mutex_, exchange_mode_}; }
+  // Takes bytes beneath the caps. Else what is full, and what to do: the end of a sentence.
+  std::optional<std::string> reserve(uint64_t bytes);
+  // The same of max_device_share alone, and takes nothing.
+  std::optional<std::string> check_share(uint64_t bytes) const;
   void release(uint64_t bytes) noexcept { reserved_ -= bytes; }
   uint64_t reserved() const noexcept { return reserved_; }
 
@@ -43,6 +67,9 @@ class PoolWork {
   // buffers that captured launches use.
   Result<void*> allocate(uint64_t bytes) const;
   void free(void* memory) const noexcept;
+  // Asynchronous.
+  Result<void> copy(void* to, const void* from, uint64_t bytes, hip::Stream stream,
+                    std::string_view what) const;
 
  private:
   std::unique_ptr<const PoolSettings> settings_;
@@ -51,7 +78,8 @@ class PoolWork {
   std::shared_ptr<LaunchLock> launch_lock_;  // null: the runtime needs none
   int (*malloc_)(void** pointer, size_t size);
   int (*free_)(void* pointer);
-  std::mutex states_mutex_;
+  RelaxedCapture::Exchange exchange_mode_;
+  std::mutex states_mutex_, allocation_mutex_;
   std::atomic<uint64_t> reserved_{0};
 };
 

@@ -24,6 +24,8 @@ Result<RunTimings::Pair*> RunTimings::begin(hip::Stream stream) {
     GFXGRAPH_TRY(library_.check(hip.hipEventCreateWithFlags(event, 0), "an event that has a time"));
   }
   GFXGRAPH_TRY(library_.check(hip.hipEventRecord(free->begin, stream), "hipEventRecord"));
+  free->timed = false;
+  free->measured = GFXGRAPH_WAY_WORK;
   return &*free;
 }
 
@@ -33,7 +35,7 @@ Result<void> RunTimings::end(Pair& pair, hip::Stream stream) {
   return {};
 }
 
-void RunTimings::collect(Histogram& to) noexcept {
+void RunTimings::collect(Histogram& to, Choice& choice) {
   const HipTable& hip = library_.table();
   for (Pair& pair : pairs_) {
     if (!pair.in_flight) continue;
@@ -42,8 +44,15 @@ void RunTimings::collect(Histogram& to) noexcept {
     if (code != hip::kSuccess) hip.hipGetLastError();  // the program must not see ours
     if (code == hip::kErrorNotReady) continue;
     pair.in_flight = false;
-    if (code == hip::kSuccess && milliseconds >= 0)
-      to.add(static_cast<uint64_t>(static_cast<double>(milliseconds) * 1e6));
+    const bool known = code == hip::kSuccess && milliseconds >= 0;
+    const auto nanoseconds = static_cast<uint64_t>(static_cast<double>(milliseconds) * 1e6);
+    if (known && pair.timed) to.add(nanoseconds);
+    if (pair.measured == GFXGRAPH_WAY_WORK) continue;
+    if (known) {
+      choice.ended(pair.measured, pair.submit, nanoseconds);
+    } else {
+      choice.lost(pair.measured);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "replayer/production/pool_buffers.h"
+#include "replayer/production/safety/state_copies.h"
 
 namespace gfxgraph::replayer {
 
@@ -12,7 +13,8 @@ namespace gfxgraph::replayer {
 // over memory(), compare. Not thread-safe.
 class Validation {
  public:
-  Validation(PoolWork& work, uint64_t rows) : work_(work), rows_(rows), buffers_(work, rows) {}
+  Validation(PoolWork& work, uint64_t rows)
+      : work_(work), rows_(rows), buffers_(work, rows), before_(work), after_(work) {}
   ~Validation() { release(); }
   Validation(const Validation&) = delete;
   Validation& operator=(const Validation&) = delete;
@@ -28,7 +30,7 @@ class Validation {
   bool prepare();
   // No work may use its memory any more.
   void release() noexcept;
-  uint64_t bytes() const { return buffers_.bytes() + state_bytes_; }
+  uint64_t bytes() const { return buffers_.bytes() + before_.bytes() + after_.bytes(); }
   void* const* memory() const { return buffers_.memory(); }
 
   // Copies the step's buffers, which have the run's inputs already, and the states.
@@ -41,21 +43,14 @@ class Validation {
   Result<void> copy_out(const Run& run) const { return buffers_.copy_out(run); }
 
  private:
-  struct StateCopies {
-    void* before = nullptr;
-    void* after = nullptr;  // the step
-  };
-  bool allocate_states();
-  Result<void> copy(void* to, const void* from, uint64_t bytes, hip::Stream stream) const;
   Result<bool> compare(uint32_t type, const void* step, const void* function, uint64_t bytes,
                        hip::Stream stream);
 
   PoolWork& work_;
   const uint64_t rows_;
   PoolBuffers buffers_;
-  std::vector<StateCopies> states_;
-  uint64_t state_bytes_ = 0;
-  uint32_t runs_ = 0;  // since the last one that was due
+  StateCopies before_, after_;  // the step
+  uint32_t runs_ = 0;           // since the last one that was due
   bool tried_ = false;
   bool ready_ = false;
   std::vector<std::byte> step_bytes_, function_bytes_;  // on the host

@@ -89,7 +89,7 @@ ROOMS = {
         "check": {"abi", "memory", "program", "session"},
         "step": {"abi", "check", "memory", "modes", "program", "session"},
         "capi": {"abi", "check", "memory", "program", "session", "step"},
-        "production": {"abi", "capi", "session"},
+        "production": {"abi", "capi", "session", "step"},
         "tool": {"abi", "check", "code", "memory", "program", "session", "step"},
     },
 }
