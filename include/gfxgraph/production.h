@@ -84,6 +84,11 @@ typedef struct gfxgraph_call_t {
   uint64_t size;       /* in rows: all that the buffers have, padding included */
   void* const* memory; /* the device address of each tensor, in their order */
   void* hip_stream;
+  /* Of decode pools (gfxgraph/decode.h), otherwise zero: the bucket's longest sequence, the lengths
+   * [size] and the block table [size][max_blocks] in device memory. */
+  uint64_t max_length;
+  int32_t* lengths;
+  int32_t* block_table;
 } gfxgraph_call_t;
 /* Submits the work for `size` rows to the stream. Returns 0, or a status of the caller's, which the
  * run returns unchanged. It is called by the thread that runs or warms the pool, by several threads
@@ -317,6 +322,7 @@ typedef struct gfxgraph_bucket_info_t {
   uint32_t choice;               /* GFXGRAPH_CHOICE_...; of _ALL and _BEYOND: _NONE */
   uint32_t reserved;
   gfxgraph_way_figures_t figures[GFXGRAPH_KINDS]; /* by way; 0 until the choice is made */
+  uint64_t max_length;                            /* of a bucket of a decode pool */
 } gfxgraph_bucket_info_t;
 /* `bucket` counts from 0 by size; also GFXGRAPH_BUCKET_BEYOND and _ALL. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_info(gfxgraph_pool_t pool, uint32_t bucket,

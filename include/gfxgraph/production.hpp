@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gfxgraph/production.h>
+#include <gfxgraph/safety.h>
 
 #include <exception>
 #include <functional>
@@ -23,17 +24,7 @@ class Pool {
   // `options` without sizes, tensors and work.
   Pool(const std::vector<uint64_t>& sizes, const std::vector<gfxgraph_tensor_t>& tensors, Work work,
        gfxgraph_pool_options_t options = gfxgraph_pool_options_default())
-      : work_(std::make_unique<Work>(std::move(work))) {
-    options.sizes = sizes.data();
-    options.size_count = static_cast<uint32_t>(sizes.size());
-    options.tensors = tensors.data();
-    options.tensor_count = static_cast<uint32_t>(tensors.size());
-    options.work = &call;
-    options.work_context = work_.get();
-    gfxgraph_pool_t handle = nullptr;
-    detail::check(gfxgraph_pool_create(&options, &handle));
-    handle_.reset(handle);
-  }
+      : Pool(sizes, tensors, std::move(work), options, gfxgraph_pool_create) {}
 
   void warm(void* hip_stream) { check(gfxgraph_pool_warm(get(), hip_stream)); }
   // `memory`: one address for each tensor.
@@ -47,6 +38,23 @@ class Pool {
     auto result = detail::sized<gfxgraph_pool_result_t>();
     check(gfxgraph_pool_run(get(), &one, &result));
     return result;
+  }
+  // What two captures of a bucket differ in (gfxgraph/safety.h). `vary` may be empty.
+  using VaryCall = std::function<void(uint32_t which, const gfxgraph_call_t& call)>;
+  std::vector<gfxgraph_baked_t> lint(uint32_t bucket, void* hip_stream, const VaryCall& vary) {
+    gfxgraph_lint_t options = gfxgraph_lint_default();
+    options.bucket = bucket;
+    options.hip_stream = hip_stream;
+    if (vary) options.vary = &call_vary;
+    options.vary_context = const_cast<VaryCall*>(&vary);
+    std::vector<gfxgraph_baked_t> found(64);  // of more, the first
+    uint32_t count = 0;
+    const gfxgraph_status_t status =
+        gfxgraph_pool_lint(get(), &options, found.data(), static_cast<uint32_t>(found.size()),
+                           sizeof(gfxgraph_baked_t), &count);
+    if (status != GFXGRAPH_MISMATCH || count == 0) check(status);
+    found.resize(count < found.size() ? count : found.size());
+    return found;
   }
   void recapture(uint32_t bucket) { detail::check(gfxgraph_pool_recapture(get(), bucket)); }
 
@@ -67,15 +75,26 @@ class Pool {
 
   gfxgraph_pool_t get() const noexcept { return handle_.get(); }
 
- private:
-  // Between the function and the run that called it, which are on one thread.
-  static std::exception_ptr& thrown() noexcept {
-    thread_local std::exception_ptr one;
-    return one;
+ protected:
+  template <typename Create>
+  Pool(const std::vector<uint64_t>& sizes, const std::vector<gfxgraph_tensor_t>& tensors, Work work,
+       gfxgraph_pool_options_t options, const Create& create)
+      : work_(std::make_unique<Work>(std::move(work))) {
+    options.sizes = sizes.data();
+    options.size_count = static_cast<uint32_t>(sizes.size());
+    options.tensors = tensors.data();
+    options.tensor_count = static_cast<uint32_t>(tensors.size());
+    options.work = &call;
+    options.work_context = work_.get();
+    gfxgraph_pool_t handle = nullptr;
+    detail::check(create(&options, &handle));
+    handle_.reset(handle);
   }
-  static int32_t call(void* context, const gfxgraph_call_t* call) noexcept {
+  // A function of the caller's, whose exception check() throws.
+  template <typename Function>
+  static int32_t catching(const Function& function) noexcept {
     try {
-      (*static_cast<Work*>(context))(*call);
+      function();
       return 0;
     } catch (...) {
       if (!thrown()) thrown() = std::current_exception();  // of several in a warm-up the first
@@ -86,6 +105,16 @@ class Pool {
     if (const std::exception_ptr one = std::exchange(thrown(), nullptr))
       std::rethrow_exception(one);
     detail::check(status);
+  }
+
+ private:
+  // Between the function and the run that called it, which are on one thread.
+  static std::exception_ptr& thrown() noexcept {
+    thread_local std::exception_ptr one;
+    return one;
+  }
+  static int32_t call(void* context, const gfxgraph_call_t* call) noexcept {
+    return catching([&] { (*static_cast<Work*>(context))(*call); });
   }
   // The text may grow between two calls.
   template <typename Write>
@@ -99,6 +128,10 @@ class Pool {
       result.resize(done ? size : size + size / 8);
       if (done) return result;
     }
+  }
+
+  static int32_t call_vary(void* context, uint32_t which, const gfxgraph_call_t* call) noexcept {
+    return catching([&] { (*static_cast<const VaryCall*>(context))(which, *call); });
   }
 
   std::unique_ptr<Work> work_;  // outlives the pool

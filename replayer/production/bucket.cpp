@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "replayer/production/measure/stopwatch.h"
@@ -13,11 +14,14 @@ Error work_error(int32_t status, uint64_t size) {
                fmt::format("the pool's function returned {} for {} rows", status, size)};
 }
 
-Bucket::Bucket(PoolWork& work, uint32_t number, uint64_t size)
+Bucket::Bucket(PoolWork& work, uint32_t number, uint64_t size, uint64_t max_length)
     : work_(work),
       number_(number),
       size_(size),
+      max_length_(max_length),
       buffers_(work, size),
+      run_memory_(work.settings().decode.on ? work.settings().tensors.size() : 0),
+      host_values_(work, size),
       validation_(work, size),
       timings_(work.library()) {
   begin_ways();
@@ -113,6 +117,7 @@ void Bucket::release_step() noexcept {
 
 void Bucket::release_memory() noexcept {
   release_step();
+  host_values_.release();
   validation_.release();
   buffers_.release();
   sum_bytes();
@@ -145,7 +150,7 @@ Result<void> Bucket::order_behind_last(hip::Stream stream) {
 
 Result<void> Bucket::call_work(hip::Stream stream, bool captured, RunResult& result) {
   result.way = captured ? GFXGRAPH_WAY_CAPTURE : GFXGRAPH_WAY_WORK;
-  result.work_status = work_.call(size_, buffers_.memory(), stream, captured);
+  result.work_status = work_.call(size_, max_length_, buffers_.memory(), stream, captured);
   if (result.work_status == 0) [[likely]]
     return {};
   return tl::unexpected<Error>(work_error(result.work_status, size_));
@@ -250,12 +255,36 @@ Result<void> Bucket::run_step(hip::Stream stream, RunResult& result) {
 // ---- runs
 
 Result<void> Bucket::submit(const Run& run, RunResult& result) {
+  return run.decode == nullptr ? submit_rows(run, result) : submit_decode(run, result);
+}
+
+// The lengths and the block table are the last two tensors.
+Result<void> Bucket::submit_decode(const Run& run, RunResult& result) {
+  const DecodeValues& values = *run.decode;
+  const size_t own = work_.settings().own_tensors();
+  HostValues::Place* place = nullptr;
+  if (!values.on_device) {
+    GFXGRAPH_ASSIGN_OR_RETURN(place, host_values_.place(values, run.size));
+  }
+  std::copy_n(run.memory, own, run_memory_.data());
+  run_memory_[own] = const_cast<int32_t*>(place != nullptr ? place->lengths : values.lengths);
+  run_memory_[own + 1] =
+      const_cast<int32_t*>(place != nullptr ? place->block_table : values.block_table);
+  Run rows = run;
+  rows.memory = run_memory_.data();
+  const Result<void> ran = submit_rows(rows, result);
+  if (place == nullptr) return ran;
+  const Result<void> followed = host_values_.submitted(*place, run.stream);
+  return ran ? followed : ran;
+}
+
+Result<void> Bucket::submit_rows(const Run& run, RunResult& result) {
   if (stage_.load(std::memory_order_relaxed) == Stage::kNew) [[unlikely]]
     GFXGRAPH_TRY(find_memory(run.stream, result));
   if (buffers_.empty()) [[unlikely]] {
     (void)is_due(result);
     if (fall_ != GFXGRAPH_FALL_NONE) result.fall = fall_;
-    result.work_status = work_.call(run.size, run.memory, run.stream, false);
+    result.work_status = work_.call(run.size, max_length_, run.memory, run.stream, false);
     if (result.work_status == 0) return {};
     return tl::unexpected<Error>(work_error(result.work_status, run.size));
   }
@@ -289,7 +318,7 @@ Result<void> Bucket::run_validated(const Run& run, RunResult& result) {
   GFXGRAPH_TRY(run_step(run.stream, result));
   if (result.way == GFXGRAPH_WAY_WORK) return buffers_.copy_out(run);
   GFXGRAPH_TRY(validation_.turn(run.stream));
-  result.work_status = work_.call(size_, validation_.memory(), run.stream, false);
+  result.work_status = work_.call(size_, max_length_, validation_.memory(), run.stream, false);
   if (result.work_status != 0) return tl::unexpected<Error>(work_error(result.work_status, size_));
   GFXGRAPH_ASSIGN_OR_RETURN(const bool equal, validation_.compare(run, buffers_));
   result.validation = equal ? GFXGRAPH_VALIDATION_EQUAL : GFXGRAPH_VALIDATION_DIFFERENT;

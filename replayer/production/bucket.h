@@ -6,12 +6,14 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "replayer/production/bucket_counts.h"
 #include "replayer/production/bucket_step.h"
 #include "replayer/production/measure/choice.h"
 #include "replayer/production/pool_buffers.h"
 #include "replayer/production/run_timings.h"
+#include "replayer/production/safety/lint.h"
 #include "replayer/production/validation.h"
 
 namespace gfxgraph::replayer {
@@ -48,10 +50,17 @@ class Reasons {
 // The error of a function of the caller's that returned `status`.
 Error work_error(int32_t status, uint64_t size);
 
-// Runs, warm() and recapture() follow each other by a lock; the rest takes none of a run.
+// gfxgraph_vary_t with its context; it may be null.
+struct Vary {
+  gfxgraph_vary_t call = nullptr;
+  void* context = nullptr;
+};
+
+// Runs, warm(), lint() and recapture() follow each other by a lock; the rest takes none of a run.
 class Bucket {
  public:
-  Bucket(PoolWork& work, uint32_t number, uint64_t size);
+  // `max_length`: of a decode pool's longest sequence; 0: any.
+  Bucket(PoolWork& work, uint32_t number, uint64_t size, uint64_t max_length);
   ~Bucket();
   Bucket(const Bucket&) = delete;
   Bucket& operator=(const Bucket&) = delete;
@@ -66,8 +75,12 @@ class Bucket {
   // copy of them, or none if the pool has none.
   Result<void> warm(hip::Stream stream, const StateCopies& states, RunResult& result);
   Result<void> recapture();
+  // Captures twice, and compares the two; both are given up.
+  Result<std::vector<gfxgraph_baked_t>> lint(hip::Stream stream, const Vary& vary,
+                                             const StateCopies& states, int32_t& work_status);
 
   uint64_t size() const { return size_; }
+  uint64_t max_length() const { return max_length_; }
   uint64_t device_bytes() const { return device_bytes_; }
   uint32_t next_way() const;
   const Choice& choice() const { return choice_; }
@@ -81,6 +94,8 @@ class Bucket {
   enum class Stage : uint8_t { kNew, kAllocated, kSettled };
 
   Result<void> submit(const Run& run, RunResult& result);
+  Result<void> submit_decode(const Run& run, RunResult& result);
+  Result<void> submit_rows(const Run& run, RunResult& result);
   Result<void> run_timed(const Run& run, RunResult& result);
   uint32_t measured_turn();
   void choose();
@@ -97,6 +112,8 @@ class Bucket {
   Result<void> capture(hip::Stream stream, RunResult& result);
   Result<void> prepare_captured();
   Result<void> run_step(hip::Stream stream, RunResult& result);
+  Result<OwnedTrace> capture_twice(hip::Stream stream, const Vary& vary, int32_t& work_status);
+  std::vector<NamedMemory> named_memory() const;
   void prepare_measured();
   bool prepare(uint32_t way);
   void prepare_next();
@@ -111,6 +128,7 @@ class Bucket {
   PoolWork& work_;
   const uint32_t number_;
   const uint64_t size_;  // in rows
+  const uint64_t max_length_;
   std::mutex mutex_;
   std::atomic<Stage> stage_ = Stage::kNew;
   WayOrder order_;                      // without what was given up
@@ -123,6 +141,8 @@ class Bucket {
   bool has_slower_ = false;            // steps of other ways than the chosen one are left
   uint32_t runs_since_ = 0;            // they were asked for
   PoolBuffers buffers_;                // empty: none, for lack of room
+  std::vector<void*> run_memory_;       // of a run of a decode pool, with what that gives
+  HostValues host_values_;
   BucketStep step_;
   uint64_t step_bytes_ = 0;  // that it allocates
   Validation validation_;

@@ -24,6 +24,7 @@ struct DestroyHandle {
 template <typename Handle, void (*Destroy)(Handle*) noexcept>
 using Owned = std::unique_ptr<Handle, DestroyHandle<Handle, Destroy>>;
 using OwnedCapture = Owned<gfxgraph_capture_s, gfxgraph_capture_abandon>;
+using OwnedTrace = Owned<gfxgraph_trace_s, gfxgraph_trace_destroy>;
 
 class BucketStep {
  public:
@@ -46,7 +47,7 @@ class BucketStep {
 
  private:
   gfxgraph_range_t range_ = 0;
-  Owned<gfxgraph_trace_s, gfxgraph_trace_destroy> trace_;
+  OwnedTrace trace_;
   Owned<gfxgraph_session_s, gfxgraph_session_destroy> session_;
   struct Prepared {
     Owned<gfxgraph_step_s, gfxgraph_step_destroy> step;

@@ -1,42 +1,20 @@
 // The C ABI of pools (gfxgraph/production.h).
-#include "replayer/capi/c_api_internal.h"
+#include "replayer/production/c_api_pool_internal.h"
 #include "replayer/production/metrics.h"
-#include "replayer/production/pool.h"
 
 using namespace gfxgraph;            // NOLINT: this file is the border between the two worlds
 using namespace gfxgraph::replayer;  // NOLINT
-
-struct gfxgraph_pool_s {
-  Pool pool;
-  uint32_t made_in = process_number();
-  gfxgraph_pool_s(std::unique_ptr<const PoolSettings> settings,
-                  std::shared_ptr<const HipLibrary> library, int device)
-      : pool(std::move(settings), std::move(library), device) {}
-};
 
 namespace {
 
 // hipStreamPerThread.
 void* const kStreamPerThread = reinterpret_cast<void*>(uintptr_t{2});
 
-// A callable of a function below, which lives as long as the call: one guard is compiled for all.
-class Body {
- public:
-  template <typename Callable>
-  Body(const Callable& callable)  // NOLINT: the callers' lambdas become it
-      : callable_(&callable), call_([](const void* one, Pool& pool) {
-          return Result<void>((*static_cast<const Callable*>(one))(pool));
-        }) {}
-  Result<void> operator()(Pool& pool) const { return call_(callable_, pool); }
+}  // namespace
 
- private:
-  const void* callable_;
-  Result<void> (*call_)(const void*, Pool&);
-};
+namespace gfxgraph::replayer {
 
-enum class On : uint8_t { kHost, kDevice };  // the pool's
-
-gfxgraph_status_t on_pool(gfxgraph_pool_t pool, On place, const Body& body) noexcept {
+gfxgraph_status_t on_pool(gfxgraph_pool_t pool, On place, const PoolBody& body) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(pool != nullptr, "pool is null"));
     GFXGRAPH_TRY(require_own(pool->made_in));
@@ -47,7 +25,6 @@ gfxgraph_status_t on_pool(gfxgraph_pool_t pool, On place, const Body& body) noex
   });
 }
 
-// The stream's order must be that of what the pool submits to it.
 Result<void> check_stream(const HipLibrary& library, void* stream) {
   GFXGRAPH_TRY(
       require(stream != kStreamPerThread,
@@ -67,30 +44,27 @@ Result<void> check_stream(const HipLibrary& library, void* stream) {
               "the stream is capturing: nothing was submitted; end its capture before the run");
 }
 
-Result<Run> read_run(const PoolSettings& settings, const gfxgraph_pool_run_t* given) {
-  GFXGRAPH_TRY(require(given != nullptr, "run is null"));
-  GFXGRAPH_ASSIGN_OR_RETURN(const gfxgraph_pool_run_t run,
-                            read_in(given, gfxgraph_pool_run_default(), "gfxgraph_pool_run_t"));
-  GFXGRAPH_TRY(require_flags("gfxgraph_pool_run_t", {{"timed", run.timed}}));
-  GFXGRAPH_TRY(require(run.size != 0, "a run of 0 rows"));
-  GFXGRAPH_TRY(require(run.memory != nullptr, "memory of the run is null"));
-  for (size_t i = 0; i < settings.tensors.size(); ++i) {
-    if (run.memory[i] != nullptr) [[likely]]
+Result<void> check_memory(const PoolSettings& settings, void* const* memory) {
+  const size_t count = settings.own_tensors();
+  GFXGRAPH_TRY(require(memory != nullptr || count == 0, "memory of the run is null"));
+  for (size_t i = 0; i < count; ++i) {
+    if (memory[i] != nullptr) [[likely]]
       continue;
     return fail(Status::kInvalidArgument,
                 fmt::format("{} has no memory: memory[{}] is null", settings.tensors[i].name, i));
   }
-  return Run{run.size, run.memory, run.hip_stream, run.timed != 0};
+  return {};
 }
 
-gfxgraph_latency_t latency(const Durations& durations) {
-  constexpr double kNanoseconds = 1000.0;  // in a microsecond
-  const auto microseconds = [&](double share) {
-    return static_cast<double>(durations.percentile(share)) / kNanoseconds;
-  };
-  return {durations.count(),  static_cast<double>(durations.sum()) / kNanoseconds,
-          microseconds(0.5),  microseconds(0.9),
-          microseconds(0.99), static_cast<double>(durations.most()) / kNanoseconds};
+Result<void> run_pool(Pool& pool, const Run& run, gfxgraph_pool_result_t* result) {
+  GFXGRAPH_TRY(check_stream(pool.library(), run.stream));
+  gfxgraph_pool_result_t done{};
+  done.bucket = GFXGRAPH_BUCKET_BEYOND;
+  done.way = GFXGRAPH_WAY_WORK;
+  Result<void> ran = pool.run(run, done);
+  if (result == nullptr) return ran;
+  const Result<void> written = write_out(done, result);
+  return ran ? written : ran;
 }
 
 Result<void> give_text(const std::string& text, char* to, uint64_t capacity, uint64_t* size) {
@@ -102,6 +76,60 @@ Result<void> give_text(const std::string& text, char* to, uint64_t capacity, uin
   }
   std::memcpy(to, text.c_str(), text.size() + 1);
   return {};
+}
+
+gfxgraph_status_t create_pool(const gfxgraph_pool_options_t* options,
+                              const gfxgraph_decode_options_t* decode,
+                              gfxgraph_pool_t* pool) noexcept {
+  return guarded([&]() -> Result<void> {
+    GFXGRAPH_TRY(require(options != nullptr && pool != nullptr, "options or pool is null"));
+    GFXGRAPH_ASSIGN_OR_RETURN(
+        const gfxgraph_pool_options_t chosen,
+        read_in(options, gfxgraph_pool_options_default(), "gfxgraph_pool_options_t"));
+    auto settings = std::make_unique<PoolSettings>();
+    GFXGRAPH_TRY(read_pool_settings(chosen, decode, *settings));
+    GFXGRAPH_TRY(begin_use_of_hip());
+    GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library, hip_library_in_use(0));
+    GFXGRAPH_ASSIGN_OR_RETURN(const HipDevice device, library->select_device(-1));
+    if (chosen.max_device_share != 0 && library->table().hipMemGetInfo == nullptr) {
+      return fail(Status::kUnsupported,
+                  "this HIP runtime lacks hipMemGetInfo: leave max_device_share 0");
+    }
+    *pool =
+        std::make_unique<gfxgraph_pool_s>(std::move(settings), std::move(library), device.ordinal)
+            .release();
+    return {};
+  });
+}
+
+}  // namespace gfxgraph::replayer
+
+namespace {
+
+Result<Run> read_run(const PoolSettings& settings, const gfxgraph_pool_run_t* given) {
+  GFXGRAPH_TRY(require(given != nullptr, "run is null"));
+  GFXGRAPH_ASSIGN_OR_RETURN(const gfxgraph_pool_run_t run,
+                            read_in(given, gfxgraph_pool_run_default(), "gfxgraph_pool_run_t"));
+  GFXGRAPH_TRY(require_flags("gfxgraph_pool_run_t", {{"timed", run.timed}}));
+  if (settings.decode.on) {
+    return fail(Status::kUnsupported,
+                fmt::format("{} is a decode pool, whose runs have lengths and block tables: use "
+                            "gfxgraph_decode_run",
+                            settings.name));
+  }
+  GFXGRAPH_TRY(require(run.size != 0, "a run of 0 rows"));
+  GFXGRAPH_TRY(check_memory(settings, run.memory));
+  return Run{run.size, run.memory, run.hip_stream, run.timed != 0};
+}
+
+gfxgraph_latency_t latency(const Durations& durations) {
+  constexpr double kNanoseconds = 1000.0;  // in a microsecond
+  const auto microseconds = [&](double share) {
+    return static_cast<double>(durations.percentile(share)) / kNanoseconds;
+  };
+  return {durations.count(),  static_cast<double>(durations.sum()) / kNanoseconds,
+          microseconds(0.5),  microseconds(0.9),
+          microseconds(0.99), static_cast<double>(durations.most()) / kNanoseconds};
 }
 
 }  // namespace
@@ -125,25 +153,7 @@ gfxgraph_pool_run_t gfxgraph_pool_run_default(void) noexcept {
 
 gfxgraph_status_t gfxgraph_pool_create(const gfxgraph_pool_options_t* options,
                                        gfxgraph_pool_t* pool) noexcept {
-  return guarded([&]() -> Result<void> {
-    GFXGRAPH_TRY(require(options != nullptr && pool != nullptr, "options or pool is null"));
-    GFXGRAPH_ASSIGN_OR_RETURN(
-        const gfxgraph_pool_options_t chosen,
-        read_in(options, gfxgraph_pool_options_default(), "gfxgraph_pool_options_t"));
-    auto settings = std::make_unique<PoolSettings>();
-    GFXGRAPH_TRY(read_pool_settings(chosen, *settings));
-    GFXGRAPH_TRY(begin_use_of_hip());
-    GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library, hip_library_in_use(0));
-    GFXGRAPH_ASSIGN_OR_RETURN(const HipDevice device, library->select_device(-1));
-    if (chosen.max_device_share != 0 && library->table().hipMemGetInfo == nullptr) {
-      return fail(Status::kUnsupported,
-                  "this HIP runtime lacks hipMemGetInfo: leave max_device_share 0");
-    }
-    *pool =
-        std::make_unique<gfxgraph_pool_s>(std::move(settings), std::move(library), device.ordinal)
-            .release();
-    return {};
-  });
+  return create_pool(options, nullptr, pool);
 }
 
 void gfxgraph_pool_destroy(gfxgraph_pool_t pool) noexcept {
@@ -168,17 +178,7 @@ gfxgraph_status_t gfxgraph_pool_run(gfxgraph_pool_t pool, const gfxgraph_pool_ru
                                     gfxgraph_pool_result_t* result) noexcept {
   return on_pool(pool, On::kDevice, [&](Pool& one) -> Result<void> {
     GFXGRAPH_ASSIGN_OR_RETURN(const Run checked, read_run(one.settings(), run));
-    GFXGRAPH_TRY(check_stream(one.library(), checked.stream));
-    gfxgraph_pool_result_t done{};
-    done.bucket = GFXGRAPH_BUCKET_BEYOND;
-    done.way = GFXGRAPH_WAY_WORK;
-    Result<void> ran = one.run(checked, done);
-    if (result != nullptr) {
-      // A status of the function is worth more than a wrong structure.
-      const Result<void> written = write_out(done, result);
-      if (ran && !written) return written;
-    }
-    return ran;
+    return run_pool(one, checked, result);
   });
 }
 

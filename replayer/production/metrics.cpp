@@ -151,6 +151,8 @@ std::vector<BucketSample> samples_of(std::span<Pool* const> pools) {
       one.labels =
           fmt::format("pool=\"{}\",bucket=\"{}\"", escaped(pool->settings().name),
                       beyond ? std::string("beyond") : fmt::format("{}", one.sums.info.size));
+      if (!pool->settings().decode.max_lengths.empty())
+        one.labels += fmt::format(",max_length=\"{}\"", one.sums.info.max_length);
     }
   }
   return samples;

@@ -20,6 +20,9 @@ class Pool {
   // On the pool's device, as all that calls HIP. `result` without work_status if nothing was run.
   Result<void> run(const Run& run, gfxgraph_pool_result_t& result);
   Result<void> warm(hip::Stream stream);
+  // What two captures of a bucket's work differ in; `vary` may be null. `work_status` as of a run.
+  Result<std::vector<gfxgraph_baked_t>> lint(uint32_t bucket, hip::Stream stream,
+                                             const Vary& vary, int32_t& work_status);
   Result<void> recapture(uint32_t bucket);
 
   const PoolSettings& settings() const { return work_.settings(); }
@@ -36,7 +39,11 @@ class Pool {
 
  private:
   Result<void> warm_all(hip::Stream stream, const StateCopies& states);
+  // Its number; bucket_count(): none is large enough.
+  uint32_t choose_bucket(const Run& run) const;
+  std::string largest() const;
   Result<void> run_beyond(const Run& run, RunResult& result);
+  Result<void> no_bucket(uint32_t bucket) const;
   void count_failure(BucketCounts& counts, const RunResult& result) const;
 
   PoolWork work_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "replayer/production/decode/host_values.h"
 #include "replayer/production/pool_work.h"
 
 namespace gfxgraph::replayer {
@@ -14,6 +15,7 @@ struct Run {
   void* const* memory = nullptr;  // of the caller, for each tensor
   hip::Stream stream = nullptr;
   bool timed = false;
+  const DecodeValues* decode = nullptr;  // of a decode pool; `memory` then lacks its last two
 };
 
 class PoolBuffers {

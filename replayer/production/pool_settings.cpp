@@ -50,11 +50,11 @@ const char* choice_mistake(const gfxgraph_pool_options_t& options) {
 }
 
 // What is wrong with the options beside sizes, tensors and states; null: nothing.
-const char* mistake(const gfxgraph_pool_options_t& options) {
+const char* mistake(const gfxgraph_pool_options_t& options, bool needs_tensors) {
   if (options.sizes == nullptr || options.size_count == 0)
     return "a pool needs sizes, one at least";
-  if (options.tensors == nullptr || options.tensor_count == 0)
-    return "a pool needs tensors, one at least";
+  if (needs_tensors && options.tensor_count == 0) return "a pool needs tensors, one at least";
+  if (options.tensors == nullptr && options.tensor_count != 0) return "tensors is null";
   if (options.work == nullptr) return "a pool needs a function: work is null";
   if (const char* const what = choice_mistake(options)) return what;
   if (!(options.max_device_share >= 0 && options.max_device_share <= 1))
@@ -69,16 +69,41 @@ const char* mistake(const gfxgraph_pool_options_t& options) {
   return nullptr;
 }
 
-Result<void> read_sizes(const gfxgraph_pool_options_t& options, PoolSettings& settings) {
+Result<void> read_ascending(const char* what, const uint64_t* from, uint32_t count,
+                            std::vector<uint64_t>& to) {
   uint64_t before = 0;
-  for (uint32_t i = 0; i < options.size_count; before = options.sizes[i++]) {
-    if (options.sizes[i] > before) continue;
+  for (uint32_t i = 0; i < count; before = from[i++]) {
+    if (from[i] > before) continue;
     return fail(Status::kInvalidArgument,
-                fmt::format("size {} of the pool is {}, behind {}: sizes begin with 1 at least and "
-                            "ascend",
-                            i, options.sizes[i], before));
+                fmt::format("{0} {1} of the pool is {2}, behind {3}: {0}s begin with 1 at least "
+                            "and ascend",
+                            what, i, from[i], before));
   }
-  settings.sizes.assign(options.sizes, options.sizes + options.size_count);
+  to.assign(from, from + count);
+  return {};
+}
+
+Tensor input_of_words(const char* name, uint64_t words) {
+  return {name, words * sizeof(int32_t), true, false, GFXGRAPH_TYPE_BYTES};
+}
+
+// The lengths and the block table become inputs behind the caller's tensors.
+Result<void> read_decode(const gfxgraph_decode_options_t& options, PoolSettings& settings) {
+  constexpr uint64_t kMostBuckets = 65536;
+  DecodeSettings& decode = settings.decode;
+  if (options.max_blocks == 0)
+    return fail(Status::kInvalidArgument, "a decode pool needs max_blocks");
+  if (options.max_lengths == nullptr && options.max_length_count != 0)
+    return fail(Status::kInvalidArgument, "max_lengths is null");
+  GFXGRAPH_TRY(read_ascending("max_length", options.max_lengths, options.max_length_count,
+                              decode.max_lengths));
+  if (settings.sizes.size() * std::max<uint64_t>(1, options.max_length_count) > kMostBuckets)
+    return fail(Status::kInvalidArgument, "sizes times max_lengths are more than 65536 buckets");
+  decode.on = true;
+  decode.max_blocks = options.max_blocks;
+  decode.block_tokens = options.block_tokens;
+  settings.tensors.push_back(input_of_words("lengths", 1));
+  settings.tensors.push_back(input_of_words("block table", options.max_blocks));
   return {};
 }
 
@@ -110,9 +135,11 @@ Result<void> read_state(const gfxgraph_state_t& given, uint32_t number, State& s
 
 }  // namespace
 
-Result<void> read_pool_settings(const gfxgraph_pool_options_t& options, PoolSettings& settings) {
-  if (const char* const what = mistake(options)) return fail(Status::kInvalidArgument, what);
-  GFXGRAPH_TRY(read_sizes(options, settings));
+Result<void> read_pool_settings(const gfxgraph_pool_options_t& options,
+                                const gfxgraph_decode_options_t* decode, PoolSettings& settings) {
+  if (const char* const what = mistake(options, decode == nullptr))
+    return fail(Status::kInvalidArgument, what);
+  GFXGRAPH_TRY(read_ascending("size", options.sizes, options.size_count, settings.sizes));
   settings.name = options.name != nullptr ? options.name : "pool";
   settings.work = options.work;
   settings.work_context = options.work_context;
@@ -133,9 +160,10 @@ Result<void> read_pool_settings(const gfxgraph_pool_options_t& options, PoolSett
   for (uint32_t i = 0; i < options.state_count; ++i)
     GFXGRAPH_TRY(read_state(options.states[i], i, settings.states[i]));
   settings.tensors.resize(options.tensor_count);
-  for (uint32_t i = 0; i < options.tensor_count; ++i) {
-    Tensor& tensor = settings.tensors[i];
-    GFXGRAPH_TRY(read_tensor(options.tensors[i], i, tensor));
+  for (uint32_t i = 0; i < options.tensor_count; ++i)
+    GFXGRAPH_TRY(read_tensor(options.tensors[i], i, settings.tensors[i]));
+  if (decode != nullptr) GFXGRAPH_TRY(read_decode(*decode, settings));
+  for (const Tensor& tensor : settings.tensors) {
     const auto sum = checked_add(settings.row_bytes, tensor.row_bytes);
     if (!sum || !checked_mul(*sum, settings.sizes.back()))
       return wrong(tensor.name, "with it the largest bucket is beyond 64 bits");

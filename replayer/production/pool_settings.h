@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gfxgraph/decode.h"
 #include "gfxgraph/production.h"
 
 namespace gfxgraph::replayer {
@@ -25,6 +26,14 @@ struct State {
   void* memory = nullptr;
   uint64_t bytes = 0;
   uint32_t type = GFXGRAPH_TYPE_BYTES;
+};
+
+// gfxgraph_decode_options_t.
+struct DecodeSettings {
+  bool on = false;
+  uint32_t max_blocks = 0;
+  uint32_t block_tokens = 0;          // 0: unknown
+  std::vector<uint64_t> max_lengths;  // ascending; empty: one for all
 };
 
 struct PoolSettings {
@@ -48,9 +57,14 @@ struct PoolSettings {
   uint32_t measure_runs = 0;  // of each
   bool warm_measures = false;
   double max_device_share = 0;  // 0: no such cap
+  DecodeSettings decode;        // on: the last two tensors are the lengths and the block table
+
+  // Those that the caller described.
+  size_t own_tensors() const { return tensors.size() - (decode.on ? 2 : 0); }
 };
 
-// Checks the options, and copies them. kInvalidArgument.
-Result<void> read_pool_settings(const gfxgraph_pool_options_t& options, PoolSettings& settings);
+// Checks the options, and copies them. `decode`: null: no decode pool. kInvalidArgument.
+Result<void> read_pool_settings(const gfxgraph_pool_options_t& options,
+                                const gfxgraph_decode_options_t* decode, PoolSettings& settings);
 
 }  // namespace gfxgraph::replayer

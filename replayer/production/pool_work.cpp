@@ -30,9 +30,26 @@ PoolWork::PoolWork(std::unique_ptr<const PoolSettings> settings,
   if (library_->avoids(HipQuirk::kGraphKernelsMix)) launch_lock_ = LaunchLock::of_process();
 }
 
-int32_t PoolWork::call(uint64_t size, void* const* memory, hip::Stream stream,
+gfxgraph_call_t PoolWork::describe(uint64_t size, uint64_t max_length, void* const* memory,
+                                   hip::Stream stream, bool captured) const {
+  gfxgraph_call_t call{};
+  call.struct_size = sizeof call;
+  call.captured = captured ? 1 : 0;
+  call.size = size;
+  call.memory = memory;
+  call.hip_stream = stream;
+  call.max_length = max_length;
+  if (settings_->decode.on) {
+    const size_t own = settings_->own_tensors();
+    call.lengths = static_cast<int32_t*>(memory[own]);
+    call.block_table = static_cast<int32_t*>(memory[own + 1]);
+  }
+  return call;
+}
+
+int32_t PoolWork::call(uint64_t size, uint64_t max_length, void* const* memory, hip::Stream stream,
                        bool captured) const {
-  const gfxgraph_call_t call{sizeof call, captured ? 1u : 0u, size, memory, stream};
+  const gfxgraph_call_t call = describe(size, max_length, memory, stream, captured);
   // Its launches may be of kernels that graphs of other buckets launch now.
   const auto lock = launch_lock_ ? launch_lock_->launching() : LaunchLock::Launching();
   return settings_->work(settings_->work_context, &call);

@@ -35,8 +35,12 @@ class PoolWork {
   const std::shared_ptr<const HipLibrary>& share_library() const { return library_; }
   int device() const { return device_; }
 
-  // Calls the caller's function; its status.
-  int32_t call(uint64_t size, void* const* memory, hip::Stream stream, bool captured) const;
+  // Calls the caller's function; its status. `memory`: of all tensors.
+  int32_t call(uint64_t size, uint64_t max_length, void* const* memory, hip::Stream stream,
+               bool captured) const;
+  // What it is called with.
+  gfxgraph_call_t describe(uint64_t size, uint64_t max_length, void* const* memory,
+                           hip::Stream stream, bool captured) const;
   void tell(const gfxgraph_fall_t& fall) const;
 
   // Held while a run is submitted if the work has states.
