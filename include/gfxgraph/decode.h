@@ -52,8 +52,8 @@ typedef struct gfxgraph_decode_run_t {
   const int32_t* block_table; /* [batch][block_columns] */
   uint32_t block_columns;     /* 0: max_blocks; fewer only from the host: the others become 0 */
   /* 0: both are host memory of any kind, checked, and free when the call returns: they are copied
-   * to pinned memory of the bucket, which has room for 4 runs in flight; the fifth waits for the
-   * first of these. 1: memory that kernels reach, which belongs to the run as that of tensors
+   * to pinned memory of the bucket, which has room for 4 to 8 runs in flight; then a run waits for
+   * earlier ones. 1: memory that kernels reach, which belongs to the run as that of tensors
    * does, and is not checked. */
   uint32_t on_device;
   /* At least the longest sequence. Needed if the pool has max_lengths and `on_device` is 1; from

@@ -113,17 +113,18 @@ enum {
 /* Why a way was given up. */
 enum {
   GFXGRAPH_FALL_NONE = 0,
-  GFXGRAPH_FALL_CAPTURE = 1,    /* the work could not be captured */
-  GFXGRAPH_FALL_PREPARE = 2,    /* there is no step of it in this way */
-  GFXGRAPH_FALL_RUN = 3,        /* a run of the step failed */
-  GFXGRAPH_FALL_CAP = 4,        /* the bucket needs more than max_device_bytes leaves */
-  GFXGRAPH_FALL_ALLOCATION = 5, /* the device has no memory for the bucket */
-  GFXGRAPH_FALL_BEYOND = 6,     /* more rows than the largest bucket has */
-  GFXGRAPH_FALL_MEASURED = 7,   /* another way was faster; no run is counted under it */
-  GFXGRAPH_FALLS = 8
+  GFXGRAPH_FALL_CAPTURE = 1,     /* the work could not be captured */
+  GFXGRAPH_FALL_PREPARE = 2,     /* there is no step of it in this way */
+  GFXGRAPH_FALL_RUN = 3,         /* a run of the step failed */
+  GFXGRAPH_FALL_CAP = 4,         /* the bucket needs more than max_device_bytes leaves */
+  GFXGRAPH_FALL_ALLOCATION = 5,  /* the device has no memory for the bucket */
+  GFXGRAPH_FALL_BEYOND = 6,      /* more rows than the largest bucket has */
+  GFXGRAPH_FALL_MEASURED = 7,    /* another way was faster; no run is counted under it */
+  GFXGRAPH_FALL_FINGERPRINT = 8, /* what was captured is not what the saved fingerprint has */
+  GFXGRAPH_FALLS = 9
 };
 /* "graph", "batch", "eager", "work", "capture", "packets"; "capture", "prepare", "run", "cap",
- * "allocation", "beyond", "measured", "none". Never NULL. */
+ * "allocation", "beyond", "measured", "fingerprint", "none". Never NULL. */
 GFXGRAPH_API const char* gfxgraph_way_name(uint32_t way) GFXGRAPH_NOEXCEPT;
 GFXGRAPH_API const char* gfxgraph_fall_name(uint32_t fall) GFXGRAPH_NOEXCEPT;
 
@@ -208,6 +209,13 @@ typedef struct gfxgraph_pool_options_t {
   /* A bucket is refused that would leave more than this share of the device's memory in use, by
    * whatever process (hipMemGetInfo); 0.8, say. 0, the default: no such cap. */
   double max_device_share;
+  uint32_t safety; /* GFXGRAPH_SAFETY_... (gfxgraph/safety.h) */
+  /* 1: gfxgraph_pool_report has a hash of the outputs of each bucket. A run then waits for its
+   * stream and reads its outputs. */
+  uint32_t digest;
+  /* What gfxgraph_pool_fingerprint wrote, to be compared with; copied. NULL: nothing is. Needs
+   * GFXGRAPH_SAFETY_FINGERPRINT. */
+  const char* fingerprint;
 } gfxgraph_pool_options_t;
 GFXGRAPH_API gfxgraph_pool_options_t gfxgraph_pool_options_default(void) GFXGRAPH_NOEXCEPT;
 

@@ -73,6 +73,9 @@ class Pool {
     });
   }
 
+  std::string fingerprint() const { return text_of(gfxgraph_pool_fingerprint); }
+  std::string report() const { return text_of(gfxgraph_pool_report); }
+
   gfxgraph_pool_t get() const noexcept { return handle_.get(); }
 
  protected:
@@ -128,6 +131,13 @@ class Pool {
       result.resize(done ? size : size + size / 8);
       if (done) return result;
     }
+  }
+
+  template <typename Function>
+  std::string text_of(const Function& function) const {
+    return text([&](char* to, uint64_t capacity, uint64_t* size) {
+      return function(get(), to, capacity, size);
+    });
   }
 
   static int32_t call_vary(void* context, uint32_t which, const gfxgraph_call_t* call) noexcept {

@@ -1,6 +1,9 @@
 /* gfxgraph: what proves that a pool (gfxgraph/production.h) ran what it should.
  *
- *   gfxgraph_pool_lint   what a capture of the pool's function bakes in, and should not
+ *   gfxgraph_pool_lint          what a capture of the pool's function bakes in, and should not
+ *   gfxgraph_pool_options_t.safety   what is checked while the pool runs
+ *   gfxgraph_pool_fingerprint   device, runtime, code and steps as a text, to compare later pools
+ *   gfxgraph_pool_report        what ran, as JSON
  */
 #ifndef GFXGRAPH_SAFETY_H
 #define GFXGRAPH_SAFETY_H
@@ -10,6 +13,45 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- levels ----------------------------------------------------------------------------------
+ * Each has what those before it have. */
+enum {
+  GFXGRAPH_SAFETY_OFF = 0,
+  /* Each capture of a bucket gets a hash of its sequence: kernels, grids, arguments, copies,
+   * memsets and their order, with addresses as the place in memory that they point to. A later
+   * capture of the bucket with another hash is counted, and told in gfxgraph_pool_report. */
+  GFXGRAPH_SAFETY_IDENTITY = 1,
+  /* gfxgraph_pool_options_t.fingerprint is compared: gfxgraph_pool_create returns
+   * GFXGRAPH_MISMATCH if device, runtime or driver is another one, and a bucket that the
+   * fingerprint has, with other code or another sequence, falls to the function
+   * (GFXGRAPH_FALL_FINGERPRINT). */
+  GFXGRAPH_SAFETY_FINGERPRINT = 2,
+  /* Runs are validated beside the function: every validate_every-th; 0 means each. */
+  GFXGRAPH_SAFETY_SHADOW = 3,
+  /* What would fall, is due and cannot be compared, or differs, is an error of the run, which names
+   * it: GFXGRAPH_MISMATCH, and the function is not called in place of the step. So is a later
+   * capture with another hash, and one that the fingerprint does not have. A bucket that gave up a
+   * way returns the error in each run until gfxgraph_pool_recapture. A run whose outputs differ has
+   * those of the function. Not with GFXGRAPH_BEYOND_WORK and GFXGRAPH_WAY_WORK, which run no
+   * step. */
+  GFXGRAPH_SAFETY_STRICT = 4
+};
+
+/* Texts as in gfxgraph/production.h. */
+
+/* Device, runtime and driver, and code and sequence of each bucket that is captured. Needs
+ * GFXGRAPH_SAFETY_IDENTITY for the buckets. The same program on the same machine writes the
+ * same. */
+GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_fingerprint(gfxgraph_pool_t pool, char* text,
+                                                         uint64_t capacity,
+                                                         uint64_t* size) GFXGRAPH_NOEXCEPT;
+/* JSON, as docs/schemas/pool.json: runs by way, falls by reason, validations by result, hashes of
+ * sequence, code and outputs of each bucket, and whether all of it is clean: no run fell, failed or
+ * differed, and no capture was another one than before. Waits for no run. */
+GFXGRAPH_API gfxgraph_status_t gfxgraph_pool_report(gfxgraph_pool_t pool, char* text,
+                                                    uint64_t capacity,
+                                                    uint64_t* size) GFXGRAPH_NOEXCEPT;
 
 /* ---- lint ----------------------------------------------------------------------------------- */
 

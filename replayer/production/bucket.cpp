@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "replayer/production/measure/stopwatch.h"
+#include "replayer/production/metrics.h"
 
 namespace gfxgraph::replayer {
 
@@ -23,7 +24,8 @@ Bucket::Bucket(PoolWork& work, uint32_t number, uint64_t size, uint64_t max_leng
       run_memory_(work.settings().decode.on ? work.settings().tensors.size() : 0),
       host_values_(work, size),
       validation_(work, size),
-      timings_(work.library()) {
+      timings_(work.library()),
+      digest_(work) {
   begin_ways();
 }
 
@@ -62,6 +64,13 @@ void Bucket::give_up(uint32_t way, uint32_t fall, const std::string& text) {
   if (fall_ == GFXGRAPH_FALL_NONE && (way == preferred_ || is_last)) fall_ = fall;
   if (is_last) choice_.close();
   reasons_.set(way, text);
+  if (work_.settings().is_strict() && !broken_ && (way == preferred_ || is_last)) {
+    broken_ = Error{Status::kMismatch,
+                    fmt::format("strict: bucket {} cannot go by {} ({}): {}; nothing takes its "
+                                "place until it is captured again",
+                                size_, way_name(way), fall_name(fall), text)};
+    is_broken_ = true;
+  }
   tell(way, way_, fall, text);
 }
 
@@ -162,12 +171,14 @@ Result<void> Bucket::capture(hip::Stream stream, RunResult& result) {
   if (!begun) {
     result.fall = GFXGRAPH_FALL_CAPTURE;
     // Another thread's capture took too long: the next run tries again.
-    if (begun.error().status == Status::kNotReady) {
+    const bool passes = begun.error().status == Status::kNotReady;
+    if (passes) {
       reasons_.set(way_, begun.error().message);
     } else {
       give_up_all(GFXGRAPH_FALL_CAPTURE, begun.error().message);
     }
-    return call_work(stream, false, result);
+    if (!work_.settings().is_strict()) return call_work(stream, false, result);
+    return tl::unexpected<Error>(passes ? begun.error() : *broken_);
   }
   GFXGRAPH_TRY(call_work(stream, true, result));  // else the capture is abandoned
   if (const Result<void> taken = step_.take(std::move(*begun)); !taken) {
@@ -175,10 +186,11 @@ Result<void> Bucket::capture(hip::Stream stream, RunResult& result) {
     result.way = GFXGRAPH_WAY_WORK;
     result.fall = GFXGRAPH_FALL_CAPTURE;
     give_up_all(GFXGRAPH_FALL_CAPTURE, taken.error().message);
-    return {};
+    return check_broken();
   }
   count(counts_.captures);
-  return prepare_captured();
+  GFXGRAPH_TRY(prepare_captured());
+  return check_broken();
 }
 
 Result<void> Bucket::prepare_captured() {
@@ -194,6 +206,13 @@ Result<void> Bucket::prepare_captured() {
   sum_bytes();
   stage_ = Stage::kSettled;
   reasons_.set(way_, {});
+  if (work_.settings().safety >= GFXGRAPH_SAFETY_IDENTITY) {
+    if (const Result<void> checked = check_identity(); !checked) {
+      release_step();
+      give_up_all(GFXGRAPH_FALL_FINGERPRINT, checked.error().message);
+      return {};
+    }
+  }
   if (choice_.is_open()) prepare_measured();
   prepare_next();
   return {};
@@ -249,32 +268,36 @@ Result<void> Bucket::run_step(hip::Stream stream, RunResult& result) {
     give_up(way, GFXGRAPH_FALL_RUN, ran.error().message);
     prepare_next();
     if (!may_go_on) return ran;
+    GFXGRAPH_TRY(check_broken());
   }
 }
 
 // ---- runs
 
 Result<void> Bucket::submit(const Run& run, RunResult& result) {
-  return run.decode == nullptr ? submit_rows(run, result) : submit_decode(run, result);
+  GFXGRAPH_TRY(run.decode == nullptr ? submit_rows(run, result) : submit_decode(run, result));
+  return work_.settings().digest ? digest_.add(run) : Result<void>{};
 }
 
 // The lengths and the block table are the last two tensors.
 Result<void> Bucket::submit_decode(const Run& run, RunResult& result) {
   const DecodeValues& values = *run.decode;
   const size_t own = work_.settings().own_tensors();
-  HostValues::Place* place = nullptr;
+  const int32_t* lengths = values.lengths;
+  const int32_t* block_table = values.block_table;
   if (!values.on_device) {
-    GFXGRAPH_ASSIGN_OR_RETURN(place, host_values_.place(values, run.size));
+    GFXGRAPH_ASSIGN_OR_RETURN(const HostValues::Place place, host_values_.place(values, run.size));
+    lengths = place.lengths;
+    block_table = place.block_table;
   }
   std::copy_n(run.memory, own, run_memory_.data());
-  run_memory_[own] = const_cast<int32_t*>(place != nullptr ? place->lengths : values.lengths);
-  run_memory_[own + 1] =
-      const_cast<int32_t*>(place != nullptr ? place->block_table : values.block_table);
+  run_memory_[own] = const_cast<int32_t*>(lengths);
+  run_memory_[own + 1] = const_cast<int32_t*>(block_table);
   Run rows = run;
   rows.memory = run_memory_.data();
   const Result<void> ran = submit_rows(rows, result);
-  if (place == nullptr) return ran;
-  const Result<void> followed = host_values_.submitted(*place, run.stream);
+  if (values.on_device) return ran;
+  const Result<void> followed = host_values_.submitted(run.stream);
   return ran ? followed : ran;
 }
 
@@ -282,6 +305,9 @@ Result<void> Bucket::submit_rows(const Run& run, RunResult& result) {
   if (stage_.load(std::memory_order_relaxed) == Stage::kNew) [[unlikely]]
     GFXGRAPH_TRY(find_memory(run.stream, result));
   if (buffers_.empty()) [[unlikely]] {
+    GFXGRAPH_TRY(check_broken());
+    if (work_.settings().is_strict())
+      return fail(Status::kNotReady, reasons_.of(way_));  // another thread's capture
     (void)is_due(result);
     if (fall_ != GFXGRAPH_FALL_NONE) result.fall = fall_;
     result.work_status = work_.call(run.size, max_length_, run.memory, run.stream, false);
@@ -290,7 +316,9 @@ Result<void> Bucket::submit_rows(const Run& run, RunResult& result) {
   }
   GFXGRAPH_TRY(follow(run.stream));
   result.padded_rows = size_ - run.size;
-  return is_due(result) ? run_validated(run, result) : run_padded(run, result);
+  if (is_due(result)) return run_validated(run, result);
+  if (work_.settings().is_strict()) GFXGRAPH_TRY(check_compared(result));
+  return run_padded(run, result);
 }
 
 // Whether a step is to be validated in this run. That it is not is counted, too.
@@ -315,19 +343,25 @@ Result<void> Bucket::run_padded(const Run& run, RunResult& result) {
 Result<void> Bucket::run_validated(const Run& run, RunResult& result) {
   GFXGRAPH_TRY(buffers_.copy_in(run));
   GFXGRAPH_TRY(validation_.begin(buffers_, run.stream));
+  result.validation = GFXGRAPH_VALIDATION_NONE;  // until it is compared
   GFXGRAPH_TRY(run_step(run.stream, result));
-  if (result.way == GFXGRAPH_WAY_WORK) return buffers_.copy_out(run);
+  if (result.way == GFXGRAPH_WAY_WORK) {
+    result.validation = GFXGRAPH_VALIDATION_UNCOMPARED;
+    return buffers_.copy_out(run);
+  }
   GFXGRAPH_TRY(validation_.turn(run.stream));
   result.work_status = work_.call(size_, max_length_, validation_.memory(), run.stream, false);
   if (result.work_status != 0) return tl::unexpected<Error>(work_error(result.work_status, size_));
   GFXGRAPH_ASSIGN_OR_RETURN(const bool equal, validation_.compare(run, buffers_));
   result.validation = equal ? GFXGRAPH_VALIDATION_EQUAL : GFXGRAPH_VALIDATION_DIFFERENT;
-  return equal ? buffers_.copy_out(run) : validation_.copy_out(run);
+  GFXGRAPH_TRY(equal ? buffers_.copy_out(run) : validation_.copy_out(run));
+  return work_.settings().is_strict() ? check_compared(result) : Result<void>{};
 }
 
 Result<void> Bucket::run(const Run& run, RunResult& result) {
   const std::lock_guard lock(mutex_);
   const auto states = work_.lock_states();
+  GFXGRAPH_TRY(check_broken());
   if (has_slower_) [[unlikely]]
     drop_slower();
   if (run.timed || choice_.is_open()) [[unlikely]]
@@ -426,7 +460,8 @@ Result<void> Bucket::measure(hip::Stream stream) {
 // ---- warm-up
 
 bool Bucket::is_cold() const {
-  return stage_ != Stage::kSettled || (choice_.is_open() && work_.settings().warm_measures);
+  return stage_ != Stage::kSettled || is_broken_ ||
+         (choice_.is_open() && work_.settings().warm_measures);
 }
 
 Result<void> Bucket::allocate(hip::Stream stream) {
@@ -440,6 +475,7 @@ Result<void> Bucket::allocate(hip::Stream stream) {
 Result<void> Bucket::warm(hip::Stream stream, const StateCopies& states, RunResult& result) {
   const std::lock_guard lock(mutex_);
   const auto in_turn = work_.lock_states();
+  GFXGRAPH_TRY(check_broken());
   if (!is_cold()) return {};
   GFXGRAPH_TRY(states.save(stream));
   const Result<void> warmed = warm_up(stream, result);
@@ -450,7 +486,7 @@ Result<void> Bucket::warm(hip::Stream stream, const StateCopies& states, RunResu
 Result<void> Bucket::warm_up(hip::Stream stream, RunResult& result) {
   if (stage_ == Stage::kNew) GFXGRAPH_TRY(find_memory(stream, result));
   if (stage_ == Stage::kNew) return fail(Status::kNotReady, reason(way_));
-  if (buffers_.empty()) return {};
+  if (buffers_.empty()) return check_broken();
   GFXGRAPH_TRY(follow(stream));
   if (stage_ != Stage::kSettled) {
     GFXGRAPH_TRY(buffers_.make_zero(stream));
@@ -469,6 +505,8 @@ Result<void> Bucket::recapture() {
   last_.known = false;
   timings_.collect(counts_.end_to_end, choice_);
   timings_.forget_measured();
+  broken_.reset();
+  is_broken_ = false;
   begin_ways();
   stage_ = Stage::kNew;
   return {};

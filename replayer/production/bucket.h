@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "replayer/production/pool_buffers.h"
 #include "replayer/production/run_timings.h"
 #include "replayer/production/safety/lint.h"
+#include "replayer/production/safety/output_digest.h"
 #include "replayer/production/validation.h"
 
 namespace gfxgraph::replayer {
@@ -84,6 +86,10 @@ class Bucket {
   uint64_t device_bytes() const { return device_bytes_; }
   uint32_t next_way() const;
   const Choice& choice() const { return choice_; }
+  // Of the last capture.
+  Identity identity() const;
+  uint64_t identity_changes() const { return identity_changes_.load(std::memory_order_relaxed); }
+  OutputDigest::Value digest() const { return digest_.value(); }
   BucketCounts& counts() { return counts_; }
   // Why it gave up the way, or could not capture yet.
   std::string reason(uint32_t way) const { return reasons_.of(way); }
@@ -114,6 +120,13 @@ class Bucket {
   Result<void> run_step(hip::Stream stream, RunResult& result);
   Result<OwnedTrace> capture_twice(hip::Stream stream, const Vary& vary, int32_t& work_status);
   std::vector<NamedMemory> named_memory() const;
+  Result<void> check_identity();
+  Result<void> check_broken() const {
+    if (!broken_) [[likely]]
+      return {};
+    return tl::unexpected<Error>(*broken_);
+  }
+  Result<void> check_compared(const RunResult& result) const;
   void prepare_measured();
   bool prepare(uint32_t way);
   void prepare_next();
@@ -141,7 +154,7 @@ class Bucket {
   bool has_slower_ = false;            // steps of other ways than the chosen one are left
   uint32_t runs_since_ = 0;            // they were asked for
   PoolBuffers buffers_;                // empty: none, for lack of room
-  std::vector<void*> run_memory_;       // of a run of a decode pool, with what that gives
+  std::vector<void*> run_memory_;      // of a run of a decode pool, with what that gives
   HostValues host_values_;
   BucketStep step_;
   uint64_t step_bytes_ = 0;  // that it allocates
@@ -155,6 +168,12 @@ class Bucket {
   RunTimings timings_;
   BucketCounts counts_;
   Reasons reasons_;
+  mutable std::mutex identity_mutex_;
+  Identity identity_;
+  Count identity_changes_{0};
+  std::optional<Error> broken_;  // strict: why no run is possible
+  std::atomic<bool> is_broken_{false};
+  OutputDigest digest_;
   static constexpr uint32_t kNoWay = UINT32_MAX;
 };
 

@@ -11,6 +11,7 @@
 #include "gfxgraph/gfxgraph.h"
 #include "gfxgraph/production.h"
 #include "replayer/abi/hip_abi.h"
+#include "replayer/production/safety/identity.h"
 
 namespace gfxgraph::replayer {
 
@@ -31,6 +32,8 @@ class BucketStep {
   static Result<OwnedCapture> begin(hip::Stream stream, uint32_t wait_ms);
   // Ends the capture; its session, in place.
   Result<void> take(OwnedCapture capture);
+  // What was captured.
+  Result<Identity> identity() const { return identity_of(trace_.get(), range_); }
   // What its steps allocate beside the program's memory.
   Result<uint64_t> device_bytes() const;
   // Makes the step of a GFXGRAPH_WAY_..., in place of an earlier one.

@@ -95,9 +95,10 @@ gfxgraph_status_t create_pool(const gfxgraph_pool_options_t* options,
       return fail(Status::kUnsupported,
                   "this HIP runtime lacks hipMemGetInfo: leave max_device_share 0");
     }
-    *pool =
-        std::make_unique<gfxgraph_pool_s>(std::move(settings), std::move(library), device.ordinal)
-            .release();
+    auto made = std::make_unique<gfxgraph_pool_s>(std::move(settings), std::move(library), device);
+    const PoolSettings& used = made->pool.settings();
+    if (used.fingerprint) GFXGRAPH_TRY(used.fingerprint->check(made->pool.facts()));
+    *pool = made.release();
     return {};
   });
 }

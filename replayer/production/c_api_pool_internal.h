@@ -13,13 +13,15 @@ struct gfxgraph_pool_s {
   gfxgraph::replayer::Pool pool;
   uint32_t made_in = gfxgraph::replayer::process_number();
   gfxgraph_pool_s(std::unique_ptr<const gfxgraph::replayer::PoolSettings> settings,
-                  std::shared_ptr<const gfxgraph::replayer::HipLibrary> library, int device)
+                  std::shared_ptr<const gfxgraph::replayer::HipLibrary> library,
+                  const gfxgraph::replayer::HipDevice& device)
       : pool(std::move(settings), std::move(library), device) {}
 };
 
 namespace gfxgraph::replayer {
 
-// A callable of a function of the C ABI, which lives as long as the call: one guard is compiled for all.
+// A callable of a function of the C ABI, which lives as long as the call: one guard is compiled for
+// all.
 class PoolBody {
  public:
   template <typename Callable>

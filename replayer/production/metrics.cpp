@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<const char*, GFXGRAPH_WAYS> kWays = {"graph", "batch",   "eager",
                                                           "work",  "capture", "packets"};
 constexpr std::array<const char*, GFXGRAPH_FALLS> kFalls = {
-    "none", "capture", "prepare", "run", "cap", "allocation", "beyond", "measured"};
+    "none", "capture", "prepare", "run", "cap", "allocation", "beyond", "measured", "fingerprint"};
 
 constexpr std::array<const char*, GFXGRAPH_VALIDATIONS> kValidations = {"none", "equal",
                                                                         "different", "uncompared"};
@@ -163,6 +163,10 @@ std::vector<BucketSample> samples_of(std::span<Pool* const> pools) {
 const char* way_name(uint32_t way) noexcept { return way < kWays.size() ? kWays[way] : "unknown"; }
 const char* fall_name(uint32_t fall) noexcept {
   return fall < kFalls.size() ? kFalls[fall] : "unknown";
+}
+
+const char* validation_name(uint32_t validation) noexcept {
+  return validation < kValidations.size() ? kValidations[validation] : "unknown";
 }
 
 Result<std::string> metrics_text(std::span<Pool* const> pools) {

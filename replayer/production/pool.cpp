@@ -10,8 +10,9 @@
 namespace gfxgraph::replayer {
 
 Pool::Pool(std::unique_ptr<const PoolSettings> settings, std::shared_ptr<const HipLibrary> library,
-           int device)
-    : work_(std::move(settings), std::move(library), device) {
+           const HipDevice& device)
+    : work_(std::move(settings), std::move(library), device.ordinal),
+      facts_(environment_facts(work_.library(), device)) {
   const auto add = [&](uint64_t max_length) {
     for (const uint64_t size : this->settings().sizes)
       buckets_.push_back(std::make_unique<Bucket>(work_, bucket_count(), size, max_length));
@@ -60,15 +61,15 @@ Result<void> Pool::run(const Run& run, gfxgraph_pool_result_t& result) {
   result.fall = done.fall;
   result.work_status = done.work_status;
   result.validation = done.validation;
+  if (done.validation != GFXGRAPH_VALIDATION_NONE) count(counts.validations[done.validation]);
   if (!ran) [[unlikely]] {
     count_failure(counts, done);
     return ran;
   }
   count(counts.runs[done.way]);
   if (done.fall != GFXGRAPH_FALL_NONE) count(counts.falls[done.fall]);
-  if (done.validation != GFXGRAPH_VALIDATION_NONE) count(counts.validations[done.validation]);
   count(counts.rows, run.size);
-  count(counts.padded_rows, done.padded_rows);
+  if (done.padded_rows != 0) count(counts.padded_rows, done.padded_rows);
   counts.submit.add(watch.nanoseconds());
   return {};
 }

@@ -49,6 +49,26 @@ const char* choice_mistake(const gfxgraph_pool_options_t& options) {
   return nullptr;
 }
 
+// The same of what is checked.
+Result<void> read_safety(const gfxgraph_pool_options_t& options, PoolSettings& settings) {
+  const auto refused = [](const char* what) { return fail(Status::kInvalidArgument, what); };
+  if (options.safety > GFXGRAPH_SAFETY_STRICT) return refused("unknown safety");
+  if (options.digest > 1) return refused("digest is neither 0 nor 1");
+  settings.safety = options.safety;
+  settings.digest = options.digest != 0;
+  if (settings.is_strict() && options.beyond == GFXGRAPH_BEYOND_WORK)
+    return refused("GFXGRAPH_BEYOND_WORK with GFXGRAPH_SAFETY_STRICT: such runs have no step");
+  if (settings.is_strict() && options.first_way == GFXGRAPH_WAY_WORK)
+    return refused("GFXGRAPH_WAY_WORK with GFXGRAPH_SAFETY_STRICT: no step ever runs");
+  if (settings.safety >= GFXGRAPH_SAFETY_SHADOW && settings.validate_every == 0)
+    settings.validate_every = 1;
+  if (options.fingerprint == nullptr) return {};
+  if (settings.safety < GFXGRAPH_SAFETY_FINGERPRINT)
+    return refused("a fingerprint without GFXGRAPH_SAFETY_FINGERPRINT: nothing would be compared");
+  GFXGRAPH_ASSIGN_OR_RETURN(settings.fingerprint, SavedFingerprint::read(options.fingerprint));
+  return {};
+}
+
 // What is wrong with the options beside sizes, tensors and states; null: nothing.
 const char* mistake(const gfxgraph_pool_options_t& options, bool needs_tensors) {
   if (options.sizes == nullptr || options.size_count == 0)
@@ -155,6 +175,7 @@ Result<void> read_pool_settings(const gfxgraph_pool_options_t& options,
   settings.measure_runs = options.measure_runs != 0 ? options.measure_runs : Choice::kRuns;
   settings.warm_measures = options.warm_measures != 0;
   settings.max_device_share = options.max_device_share;
+  GFXGRAPH_TRY(read_safety(options, settings));
   std::ranges::copy(options.tolerance, settings.tolerance.begin());
   settings.states.resize(options.state_count);
   for (uint32_t i = 0; i < options.state_count; ++i)

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "gfxgraph/decode.h"
 #include "gfxgraph/production.h"
+#include "replayer/production/safety/identity.h"
 
 namespace gfxgraph::replayer {
 
@@ -57,8 +59,12 @@ struct PoolSettings {
   uint32_t measure_runs = 0;  // of each
   bool warm_measures = false;
   double max_device_share = 0;  // 0: no such cap
-  DecodeSettings decode;        // on: the last two tensors are the lengths and the block table
+  uint32_t safety = GFXGRAPH_SAFETY_OFF;
+  bool digest = false;
+  std::optional<SavedFingerprint> fingerprint;
+  DecodeSettings decode;  // on: the last two tensors are the lengths and the block table
 
+  bool is_strict() const { return safety == GFXGRAPH_SAFETY_STRICT; }
   // Those that the caller described.
   size_t own_tensors() const { return tensors.size() - (decode.on ? 2 : 0); }
 };

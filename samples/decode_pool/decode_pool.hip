@@ -1,7 +1,7 @@
 // A decode step of an inference engine as a captured step: a batch of sequences, each with a length
-// and a table of blocks in a cache. Captured with the length as an argument, the step is right once:
-// gfxgraph_pool_lint names the argument. A decode pool keeps lengths and block tables at fixed
-// addresses, and its step is right for whatever comes.
+// and a table of blocks in a cache. Captured with the length as an argument, the step is right
+// once: gfxgraph_pool_lint names the argument. A decode pool keeps lengths and block tables at
+// fixed addresses, and its step is right for whatever comes.
 //   gfxgraph run --capture-api -- decode_pool
 #include <hip/hip_runtime.h>
 
@@ -23,8 +23,8 @@ static void check(hipError_t error, const char* what) {
     throw std::runtime_error(std::string(what) + ": " + hipGetErrorString(error));
 }
 
-// Puts the token of a sequence, the last of `length`, into the cache, and adds up what the sequence has
-// there, weighted by its place: every token counts, and each at its place.
+// Puts the token of a sequence, the last of `length`, into the cache, and adds up what the sequence
+// has there, weighted by its place: every token counts, and each at its place.
 __device__ void decode_one(const int* token, int* out, int* cache, const int* blocks, int length) {
   const int column = static_cast<int>(threadIdx.x);
   if (length == 0) {  // padding
@@ -43,16 +43,16 @@ __device__ void decode_one(const int* token, int* out, int* cache, const int* bl
 __global__ void decode(const int* tokens, int* out, int* cache, const int* block_table,
                        const int* lengths) {
   const int sequence = static_cast<int>(blockIdx.x);
-  decode_one(tokens + sequence, out + sequence * kWidth, cache,
-             block_table + sequence * kMaxBlocks, lengths[sequence]);
+  decode_one(tokens + sequence, out + sequence * kWidth, cache, block_table + sequence * kMaxBlocks,
+             lengths[sequence]);
 }
 
 // The same for sequences of one length, which the host passes.
 __global__ void decode_by_value(const int* tokens, int* out, int* cache, const int* block_table,
                                 int length) {
   const int sequence = static_cast<int>(blockIdx.x);
-  decode_one(tokens + sequence, out + sequence * kWidth, cache,
-             block_table + sequence * kMaxBlocks, length);
+  decode_one(tokens + sequence, out + sequence * kWidth, cache, block_table + sequence * kMaxBlocks,
+             length);
 }
 
 // What the host knows of a sequence, and what its cache should hold.
@@ -101,7 +101,8 @@ struct Engine {
                 table.begin() + i * kMaxBlocks);
     }
     length_now = lengths[0];
-    check(hipMemcpyAsync(tokens, last.data(), last.size() * sizeof(int), hipMemcpyHostToDevice, stream),
+    check(hipMemcpyAsync(tokens, last.data(), last.size() * sizeof(int), hipMemcpyHostToDevice,
+                         stream),
           "copy of tokens");
 
     void* const memory[] = {tokens, out};
@@ -109,9 +110,9 @@ struct Engine {
     run.batch = static_cast<uint64_t>(batch);
     run.memory = memory;
     run.hip_stream = stream;
-    run.lengths = lengths.data();     // host memory, free when the call returns
+    run.lengths = lengths.data();  // host memory, free when the call returns
     run.block_table = table.data();
-    pool.run(run);                    // asynchronous, as a launch
+    pool.run(run);  // asynchronous, as a launch
 
     std::vector<int> got(static_cast<size_t>(batch) * kWidth);
     check(hipMemcpyAsync(got.data(), out, got.size() * sizeof(int), hipMemcpyDeviceToHost, stream),
@@ -138,9 +139,8 @@ static gfxgraph::DecodePool make_pool(Engine& engine, gfxgraph::Pool::Work work)
   gfxgraph_decode_options_t decode = gfxgraph_decode_options_default();
   decode.max_blocks = kMaxBlocks;
   decode.block_tokens = kBlockTokens;
-  const gfxgraph_state_t cache = {"cache", engine.cache,
-                                  kBlocks * kBlockTokens * kWidth * sizeof(int),
-                                  GFXGRAPH_TYPE_BYTES, 0};
+  const gfxgraph_state_t cache = {
+      "cache", engine.cache, kBlocks * kBlockTokens * kWidth * sizeof(int), GFXGRAPH_TYPE_BYTES, 0};
   gfxgraph_pool_options_t options = gfxgraph_pool_options_default();
   options.states = &cache;  // a lint and a warm-up leave it as it was
   options.state_count = 1;

@@ -207,7 +207,7 @@ void on_device() {
 // The host's arrays change as soon as a run returns, with more runs in flight than there are places.
 void in_flight() {
   Decoder decoder;
-  constexpr int kRuns = 11;
+  constexpr int kRuns = 21;
   const Stream stream;
   gfxgraph::DecodePool pool = pool_of(decoder);
   pool.warm(stream);

@@ -24,8 +24,7 @@ Result<uint64_t> check_lengths(const DecodeSettings& settings, const gfxgraph_de
     const auto tokens = static_cast<uint64_t>(length);
     longest = std::max(longest, tokens);
     if (settings.block_tokens != 0 && tokens > columns * settings.block_tokens)
-      return wrong_length(i, length, "more than its blocks have:",
-                          columns * settings.block_tokens);
+      return wrong_length(i, length, "more than its blocks have:", columns * settings.block_tokens);
     if (run.max_length != 0 && tokens > run.max_length)
       return wrong_length(i, length, "more than max_length", run.max_length);
   }
@@ -98,9 +97,8 @@ gfxgraph_status_t gfxgraph_decode_run(gfxgraph_pool_t pool, const gfxgraph_decod
                                       gfxgraph_pool_result_t* result) noexcept {
   return on_pool(pool, On::kDevice, [&](Pool& one) -> Result<void> {
     GFXGRAPH_TRY(require(run != nullptr, "run is null"));
-    GFXGRAPH_ASSIGN_OR_RETURN(
-        gfxgraph_decode_run_t chosen,
-        read_in(run, gfxgraph_decode_run_default(), "gfxgraph_decode_run_t"));
+    GFXGRAPH_ASSIGN_OR_RETURN(gfxgraph_decode_run_t chosen,
+                              read_in(run, gfxgraph_decode_run_default(), "gfxgraph_decode_run_t"));
     GFXGRAPH_TRY(require_flags("gfxgraph_decode_run_t",
                                {{"timed", chosen.timed}, {"on_device", chosen.on_device}}));
     GFXGRAPH_ASSIGN_OR_RETURN(const DecodeValues values, read_values(one.settings(), chosen));

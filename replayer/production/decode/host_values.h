@@ -17,15 +17,16 @@ struct DecodeValues {
   uint64_t max_length = 0;
 };
 
-// Pinned memory for as many runs in flight as it has places. Not thread-safe.
+// Pinned memory for runs in flight, which follow each other. Not thread-safe.
 class HostValues {
  public:
-  static constexpr size_t kPlaces = 4;
+  // An event costs more than all the rest, so there is one behind the last place of each group: its
+  // places are used again when that has ended.
+  static constexpr size_t kGroups = 2;
+  static constexpr size_t kInGroup = 4;
   struct Place {
-    int32_t* lengths = nullptr;  // of `rows`, then their block tables; null: not allocated yet
+    int32_t* lengths = nullptr;
     int32_t* block_table = nullptr;
-    hip::Event event = nullptr;  // behind the last run that used it
-    bool in_use = false;
   };
 
   HostValues(PoolWork& work, uint64_t rows) : work_(work), rows_(rows) {}
@@ -33,20 +34,26 @@ class HostValues {
   HostValues(const HostValues&) = delete;
   HostValues& operator=(const HostValues&) = delete;
 
-  // The next place, with the values of a run of `size` rows. Waits for the run that uses it.
-  Result<Place*> place(const DecodeValues& values, uint64_t size);
+  // The next place, with the values of a run of `size` rows. Waits for the runs that used its
+  // group.
+  Result<Place> place(const DecodeValues& values, uint64_t size);
   // The run that uses it was submitted, perhaps in part.
-  Result<void> submitted(Place& place, hip::Stream stream);
+  Result<void> submitted(hip::Stream stream);
   // No work may use them any more.
   void release() noexcept;
 
  private:
-  Result<void> allocate(Place& place);
+  struct Group {
+    hip::Event event = nullptr;
+    bool in_use = false;  // the event is recorded
+  };
+  Result<void> allocate();
 
   PoolWork& work_;
   const uint64_t rows_;
-  std::array<Place, kPlaces> places_;
-  size_t next_ = 0;
+  int32_t* memory_ = nullptr;  // of all places
+  std::array<Group, kGroups> groups_;
+  size_t next_ = 0;  // place
 };
 
 }  // namespace gfxgraph::replayer

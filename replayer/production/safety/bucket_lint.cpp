@@ -26,15 +26,14 @@ Result<std::vector<gfxgraph_baked_t>> Bucket::lint(hip::Stream stream, const Var
 
 Result<OwnedTrace> Bucket::capture_twice(hip::Stream stream, const Vary& vary,
                                          int32_t& work_status) {
-  const gfxgraph_call_t call =
-      work_.describe(size_, max_length_, buffers_.memory(), stream, false);
+  const gfxgraph_call_t call = work_.describe(size_, max_length_, buffers_.memory(), stream, false);
   const auto prepare = [&](uint32_t which) -> Result<void> {
     if (vary.call == nullptr) return {};
     work_status = vary.call(vary.context, which, &call);
     if (work_status == 0) return {};
-    return fail(static_cast<Status>(work_status),
-                fmt::format("the lint's function returned {} before capture {}", work_status,
-                            which));
+    return fail(
+        static_cast<Status>(work_status),
+        fmt::format("the lint's function returned {} before capture {}", work_status, which));
   };
   const auto submit = [&]() -> Result<void> {
     RunResult result;
@@ -63,8 +62,7 @@ std::vector<NamedMemory> Bucket::named_memory() const {
   std::vector<NamedMemory> names;
   for (size_t i = 0; i < settings.tensors.size(); ++i) {
     const Tensor& tensor = settings.tensors[i];
-    names.push_back(
-        {tensor.name.c_str(), address(buffers_.memory()[i]), tensor.row_bytes * size_});
+    names.push_back({tensor.name.c_str(), address(buffers_.memory()[i]), tensor.row_bytes * size_});
   }
   for (const State& state : settings.states)
     names.push_back({state.name.c_str(), address(state.memory), state.bytes});
