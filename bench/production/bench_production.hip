@@ -133,14 +133,14 @@ int main(int argc, char** argv) {
     step.run(stream);
     copy(out, own_out, (kRows - padding) * kRow);
   };
-  // As Pool::run counts one.
+  // As a bucket counts one.
   auto counts = std::make_unique<gfxgraph::replayer::BucketCounts>();
   const auto count_one = [&] {
     const gfxgraph::replayer::Stopwatch watch;
-    gfxgraph::replayer::count(counts->runs[GFXGRAPH_WAY_GRAPH]);
-    gfxgraph::replayer::count(counts->rows, kRows);
-    gfxgraph::replayer::count(counts->padded_rows, 3);
-    counts->submit.add(watch.nanoseconds());
+    gfxgraph::replayer::count_alone(counts->runs[GFXGRAPH_WAY_GRAPH]);
+    gfxgraph::replayer::count_alone(counts->rows, kRows);
+    gfxgraph::replayer::count_alone(counts->padded_rows, 3);
+    counts->submit.add_alone(watch.nanoseconds());
   };
   Row rows[] = {
       {"step", [&] { step.run(stream); }},

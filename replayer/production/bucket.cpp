@@ -361,6 +361,21 @@ Result<void> Bucket::run_validated(const Run& run, RunResult& result) {
 Result<void> Bucket::run(const Run& run, RunResult& result) {
   const std::lock_guard lock(mutex_);
   const auto states = work_.lock_states();
+  Result<void> ran = run_alone(run, result);
+  if (ran) [[likely]]
+    count_run(run, result);
+  return ran;
+}
+
+void Bucket::count_run(const Run& run, const RunResult& result) noexcept {
+  count_alone(counts_.runs[result.way]);
+  if (result.fall != GFXGRAPH_FALL_NONE) count_alone(counts_.falls[result.fall]);
+  count_alone(counts_.rows, run.size);
+  if (result.padded_rows != 0) count_alone(counts_.padded_rows, result.padded_rows);
+  counts_.submit.add_alone(run.watch.nanoseconds());
+}
+
+Result<void> Bucket::run_alone(const Run& run, RunResult& result) {
   GFXGRAPH_TRY(check_broken());
   if (has_slower_) [[unlikely]]
     drop_slower();

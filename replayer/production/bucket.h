@@ -99,6 +99,8 @@ class Bucket {
  private:
   enum class Stage : uint8_t { kNew, kAllocated, kSettled };
 
+  Result<void> run_alone(const Run& run, RunResult& result);
+  void count_run(const Run& run, const RunResult& result) noexcept;
   Result<void> submit(const Run& run, RunResult& result);
   Result<void> submit_decode(const Run& run, RunResult& result);
   Result<void> submit_rows(const Run& run, RunResult& result);

@@ -16,6 +16,12 @@ inline void count(Count& one, uint64_t more = 1) noexcept {
   one.fetch_add(more, std::memory_order_relaxed);
 }
 
+// Where the caller keeps other writers away, which costs a fifth of the above.
+inline void count_alone(Count& one, uint64_t more = 1) noexcept {
+  one.store(one.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+// Runs and what belongs to them are counted under the bucket's lock.
 struct BucketCounts {
   std::array<Count, GFXGRAPH_WAYS> runs{};
   std::array<Count, GFXGRAPH_FALLS> falls{};

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "replayer/production/measure/stopwatch.h"
-
 namespace gfxgraph::replayer {
 
 Pool::Pool(std::unique_ptr<const PoolSettings> settings, std::shared_ptr<const HipLibrary> library,
@@ -43,7 +41,6 @@ std::string Pool::largest() const {
 }
 
 Result<void> Pool::run(const Run& run, gfxgraph_pool_result_t& result) {
-  const Stopwatch watch;
   const uint32_t chosen = choose_bucket(run);
   const bool beyond = chosen == buckets_.size();
   if (beyond && !settings().beyond_allowed) {
@@ -66,11 +63,12 @@ Result<void> Pool::run(const Run& run, gfxgraph_pool_result_t& result) {
     count_failure(counts, done);
     return ran;
   }
+  if (!beyond) [[likely]]
+    return {};
   count(counts.runs[done.way]);
-  if (done.fall != GFXGRAPH_FALL_NONE) count(counts.falls[done.fall]);
+  count(counts.falls[done.fall]);
   count(counts.rows, run.size);
-  if (done.padded_rows != 0) count(counts.padded_rows, done.padded_rows);
-  counts.submit.add(watch.nanoseconds());
+  counts.submit.add(run.watch.nanoseconds());
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "replayer/production/decode/host_values.h"
+#include "replayer/production/measure/stopwatch.h"
 #include "replayer/production/pool_work.h"
 
 namespace gfxgraph::replayer {
@@ -16,6 +17,7 @@ struct Run {
   hip::Stream stream = nullptr;
   bool timed = false;
   const DecodeValues* decode = nullptr;  // of a decode pool; `memory` then lacks its last two
+  Stopwatch watch{};                     // since the call began
 };
 
 class PoolBuffers {
