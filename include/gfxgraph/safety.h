@@ -32,8 +32,9 @@ enum {
   /* What would fall, is due and cannot be compared, or differs, is an error of the run, which names
    * it: GFXGRAPH_MISMATCH, and the function is not called in place of the step. So is a later
    * capture with another hash, and one that the fingerprint does not have. A bucket that gave up a
-   * way returns the error in each run until gfxgraph_pool_recapture. A run whose outputs differ has
-   * those of the function. Not with GFXGRAPH_BEYOND_WORK and GFXGRAPH_WAY_WORK, which run no
+   * way returns the error in each run until gfxgraph_pool_recapture. A first run beside another
+   * thread's capture that does not end: GFXGRAPH_NOT_READY. A run whose outputs differ has those of
+   * the function. Not with GFXGRAPH_BEYOND_WORK and GFXGRAPH_WAY_WORK, which run no
    * step. */
   GFXGRAPH_SAFETY_STRICT = 4
 };

@@ -17,7 +17,7 @@ class Choice {
   static constexpr uint32_t kRuns = 9;
 
   // GFXGRAPH_CHOICE_...
-  uint32_t state() const { return state_.load(std::memory_order_relaxed); }
+  uint32_t state() const { return state_.load(std::memory_order_acquire); }
   bool is_open() const { return state() == GFXGRAPH_CHOICE_OPEN; }
   // Medians; zero until the choice is made. Any thread.
   gfxgraph_way_figures_t figures(uint32_t way) const;
