@@ -15,17 +15,16 @@ Error work_error(int32_t status, uint64_t size) {
                fmt::format("the pool's function returned {} for {} rows", status, size)};
 }
 
-Bucket::Bucket(PoolWork& work, uint32_t number, uint64_t size, uint64_t max_length)
+Bucket::Bucket(PoolWork& work, const BucketShape& shape)
     : work_(work),
-      number_(number),
-      size_(size),
-      max_length_(max_length),
-      buffers_(work, size),
-      run_memory_(work.settings().decode.on ? work.settings().tensors.size() : 0),
-      host_values_(work, size),
-      validation_(work, size),
+      shape_(shape),
+      ways_(),
+      buffers_(work, shape.size),
+      decode_{std::vector<void*>(work.settings().decode.on ? work.settings().tensors.size() : 0),
+              HostValues(work, shape.size)},
+      validation_(work, shape.size),
       timings_(work.library()),
-      digest_(work) {
+      records_{{}, {}, {}, OutputDigest(work)} {
   begin_ways();
 }
 
@@ -36,49 +35,50 @@ Bucket::~Bucket() {
 }
 
 uint32_t Bucket::next_way() const {
-  const bool captures = stage_ != Stage::kSettled && way_ != GFXGRAPH_WAY_WORK;
-  return captures ? uint32_t{GFXGRAPH_WAY_CAPTURE} : way_.load();
+  const bool captures = stage_ != Stage::kSettled && ways_.next != GFXGRAPH_WAY_WORK;
+  return captures ? uint32_t{GFXGRAPH_WAY_CAPTURE} : ways_.next.load();
 }
 
 void Bucket::begin_ways() {
   const PoolSettings& settings = work_.settings();
-  order_ =
-      settings.measured ? WayOrder::of(settings.measure_ways) : WayOrder::from(settings.first_way);
-  way_ = order_.front();
-  preferred_ = settings.measured ? kNoWay : settings.first_way;
-  fall_ = GFXGRAPH_FALL_NONE;
-  candidates_ = settings.measured ? order_ : WayOrder();
-  has_slower_ = false;
-  if (settings.measured) {
-    choice_.open(settings.measure_runs);
+  ways_.order = settings.ways.measured ? WayOrder::of(settings.ways.measure_ways)
+                                       : WayOrder::from(settings.ways.first);
+  ways_.next = ways_.order.front();
+  ways_.preferred = settings.ways.measured ? kNoWay : settings.ways.first;
+  ways_.fall = GFXGRAPH_FALL_NONE;
+  ways_.candidates = settings.ways.measured ? ways_.order : WayOrder();
+  ways_.has_slower = false;
+  if (settings.ways.measured) {
+    ways_.choice.open(settings.ways.measure_runs);
   } else {
-    choice_.close();
+    ways_.choice.close();
   }
 }
 
 void Bucket::give_up(uint32_t way, uint32_t fall, const std::string& text) {
-  order_.remove(way);
-  candidates_.remove(way);
-  way_ = order_.front();
-  const bool is_last = way_ == GFXGRAPH_WAY_WORK;
-  if (fall_ == GFXGRAPH_FALL_NONE && (way == preferred_ || is_last)) fall_ = fall;
-  if (is_last) choice_.close();
-  reasons_.set(way, text);
-  if (work_.settings().is_strict() && !broken_ && (way == preferred_ || is_last)) {
-    broken_ = Error{Status::kMismatch,
-                    fmt::format("strict: bucket {} cannot go by {} ({}): {}; nothing takes its "
-                                "place until it is captured again",
-                                size_, way_name(way), fall_name(fall), text)};
-    is_broken_ = true;
+  ways_.order.remove(way);
+  ways_.candidates.remove(way);
+  ways_.next = ways_.order.front();
+  const bool is_last = ways_.next == GFXGRAPH_WAY_WORK;
+  if (ways_.fall == GFXGRAPH_FALL_NONE && (way == ways_.preferred || is_last)) ways_.fall = fall;
+  if (is_last) ways_.choice.close();
+  records_.reasons.set(way, text);
+  if (work_.settings().is_strict() && !broken_.error && (way == ways_.preferred || is_last)) {
+    broken_.error =
+        Error{Status::kMismatch,
+              fmt::format("strict: bucket {} cannot go by {} ({}): {}; nothing takes its "
+                          "place until it is captured again",
+                          shape_.size, way_name(way), fall_name(fall), text)};
+    broken_.known = true;
   }
-  tell(way, way_, fall, text);
+  tell(way, ways_.next, fall, text);
 }
 
 void Bucket::tell(uint32_t way, uint32_t next, uint32_t fall, const std::string& text) {
   gfxgraph_fall_t told{};
   told.struct_size = sizeof told;
-  told.bucket = number_;
-  told.bucket_size = size_;
+  told.bucket = shape_.number;
+  told.bucket_size = shape_.size;
   told.way = way;
   told.next_way = next;
   told.fall = fall;
@@ -88,8 +88,9 @@ void Bucket::tell(uint32_t way, uint32_t next, uint32_t fall, const std::string&
 
 void Bucket::give_up_all(uint32_t fall, const std::string& text) {
   stage_ = Stage::kSettled;
-  if (order_.all().empty()) give_up(GFXGRAPH_WAY_WORK, fall, text);  // over the pool's own buffers
-  while (!order_.all().empty()) give_up(order_.front(), fall, text);
+  if (ways_.order.all().empty())
+    give_up(GFXGRAPH_WAY_WORK, fall, text);  // over the pool's own buffers
+  while (!ways_.order.all().empty()) give_up(ways_.order.front(), fall, text);
 }
 
 // ---- memory
@@ -98,7 +99,7 @@ Result<void> Bucket::find_memory(hip::Stream stream, RunResult& result) {
   if (const std::optional<Refusal> refusal = buffers_.allocate()) {
     result.fall = refusal->fall;
     if (refusal->passes) {  // the next run tries again
-      reasons_.set(way_, refusal->text);
+      records_.reasons.set(ways_.next, refusal->text);
     } else {
       give_up_all(refusal->fall, refusal->text);
     }
@@ -110,23 +111,23 @@ Result<void> Bucket::find_memory(hip::Stream stream, RunResult& result) {
     return zero;
   }
   sum_bytes();
-  stage_ = way_ == GFXGRAPH_WAY_WORK ? Stage::kSettled : Stage::kAllocated;
+  stage_ = ways_.next == GFXGRAPH_WAY_WORK ? Stage::kSettled : Stage::kAllocated;
   return {};
 }
 
 void Bucket::sum_bytes() noexcept {
-  device_bytes_ = buffers_.bytes() + step_bytes_ + validation_.bytes();
+  bytes_.all = buffers_.bytes() + bytes_.step + validation_.bytes();
 }
 
 void Bucket::release_step() noexcept {
   step_.clear();
-  work_.release(std::exchange(step_bytes_, 0));
+  work_.release(std::exchange(bytes_.step, 0));
   sum_bytes();
 }
 
 void Bucket::release_memory() noexcept {
   release_step();
-  host_values_.release();
+  decode_.values.release();
   validation_.release();
   buffers_.release();
   sum_bytes();
@@ -159,10 +160,11 @@ Result<void> Bucket::order_behind_last(hip::Stream stream) {
 
 Result<void> Bucket::call_work(hip::Stream stream, bool captured, RunResult& result) {
   result.way = captured ? GFXGRAPH_WAY_CAPTURE : GFXGRAPH_WAY_WORK;
-  result.work_status = work_.call(size_, max_length_, buffers_.memory(), stream, captured);
+  result.work_status =
+      work_.call(shape_.size, shape_.max_length, buffers_.memory(), stream, captured);
   if (result.work_status == 0) [[likely]]
     return {};
-  return tl::unexpected<Error>(work_error(result.work_status, size_));
+  return tl::unexpected<Error>(work_error(result.work_status, shape_.size));
 }
 
 // The function's work is done, once, whatever becomes of the capture.
@@ -173,12 +175,12 @@ Result<void> Bucket::capture(hip::Stream stream, RunResult& result) {
     // Another thread's capture took too long: the next run tries again.
     const bool passes = begun.error().status == Status::kNotReady;
     if (passes) {
-      reasons_.set(way_, begun.error().message);
+      records_.reasons.set(ways_.next, begun.error().message);
     } else {
       give_up_all(GFXGRAPH_FALL_CAPTURE, begun.error().message);
     }
     if (!work_.settings().is_strict()) return call_work(stream, false, result);
-    return tl::unexpected<Error>(passes ? begun.error() : *broken_);
+    return tl::unexpected<Error>(passes ? begun.error() : *broken_.error);
   }
   GFXGRAPH_TRY(call_work(stream, true, result));  // else the capture is abandoned
   if (const Result<void> taken = step_.take(std::move(*begun)); !taken) {
@@ -188,7 +190,7 @@ Result<void> Bucket::capture(hip::Stream stream, RunResult& result) {
     give_up_all(GFXGRAPH_FALL_CAPTURE, taken.error().message);
     return check_broken();
   }
-  count(counts_.captures);
+  count(records_.counts.captures);
   GFXGRAPH_TRY(prepare_captured());
   return check_broken();
 }
@@ -199,36 +201,37 @@ Result<void> Bucket::prepare_captured() {
     release_step();
     give_up_all(GFXGRAPH_FALL_CAP,
                 fmt::format("the step of bucket {} allocates {} bytes of device memory, and {}",
-                            size_, more, *full));
+                            shape_.size, more, *full));
     return {};
   }
-  step_bytes_ = more;
+  bytes_.step = more;
   sum_bytes();
   stage_ = Stage::kSettled;
-  reasons_.set(way_, {});
-  if (work_.settings().safety >= GFXGRAPH_SAFETY_IDENTITY) {
+  records_.reasons.set(ways_.next, {});
+  if (work_.settings().safety.level >= GFXGRAPH_SAFETY_IDENTITY) {
     if (const Result<void> checked = check_identity(); !checked) {
       release_step();
       give_up_all(GFXGRAPH_FALL_FINGERPRINT, checked.error().message);
       return {};
     }
   }
-  if (choice_.is_open()) prepare_measured();
+  if (ways_.choice.is_open()) prepare_measured();
   prepare_next();
   return {};
 }
 
 void Bucket::prepare_measured() {
-  const WayOrder all = order_;
+  const WayOrder all = ways_.order;
   for (const uint32_t way : all.all()) (void)prepare(way);
-  if (!timings_.is_possible() && candidates_.has(GFXGRAPH_WAY_EAGER) &&
-      !work_.settings().warm_measures) {
-    candidates_.remove(GFXGRAPH_WAY_EAGER);
-    reasons_.set(GFXGRAPH_WAY_EAGER,
-                 "not measured: this runtime lacks hipEventElapsedTime, and what the call takes in "
-                 "this way is its work; see warm_measures");
+  if (!timings_.is_possible() && ways_.candidates.has(GFXGRAPH_WAY_EAGER) &&
+      !work_.settings().ways.warm_measures) {
+    ways_.candidates.remove(GFXGRAPH_WAY_EAGER);
+    records_.reasons.set(
+        GFXGRAPH_WAY_EAGER,
+        "not measured: this runtime lacks hipEventElapsedTime, and what the call takes in "
+        "this way is its work; see warm_measures");
   }
-  choice_.reserve(candidates_);
+  ways_.choice.reserve(ways_.candidates);
 }
 
 // False: it was given up.
@@ -242,17 +245,17 @@ bool Bucket::prepare(uint32_t way) {
 
 // The first way that there is a step of.
 void Bucket::prepare_next() {
-  while (way_ != GFXGRAPH_WAY_WORK && !prepare(way_)) {
+  while (ways_.next != GFXGRAPH_WAY_WORK && !prepare(ways_.next)) {
   }
-  if (way_ == GFXGRAPH_WAY_WORK) release_step();  // only the caller's function is left
+  if (ways_.next == GFXGRAPH_WAY_WORK) release_step();  // only the caller's function is left
 }
 
 Result<void> Bucket::run_step(hip::Stream stream, RunResult& result) {
   for (;;) {
-    uint32_t way = way_.load(std::memory_order_relaxed);
-    if (turn_ != GFXGRAPH_WAY_WORK) [[unlikely]]
-      way = std::exchange(turn_, GFXGRAPH_WAY_WORK);
-    result.fall = fall_;
+    uint32_t way = ways_.next.load(std::memory_order_relaxed);
+    if (ways_.turn != GFXGRAPH_WAY_WORK) [[unlikely]]
+      way = std::exchange(ways_.turn, GFXGRAPH_WAY_WORK);
+    result.fall = ways_.fall;
     if (way == GFXGRAPH_WAY_WORK) return call_work(stream, false, result);
     if (!step_.is_ready(way)) [[unlikely]] {  // no host memory to prepare it when that was due
       (void)prepare(way);
@@ -276,7 +279,7 @@ Result<void> Bucket::run_step(hip::Stream stream, RunResult& result) {
 
 Result<void> Bucket::submit(const Run& run, RunResult& result) {
   GFXGRAPH_TRY(run.decode == nullptr ? submit_rows(run, result) : submit_decode(run, result));
-  return work_.settings().digest ? digest_.add(run) : Result<void>{};
+  return work_.settings().safety.digest ? records_.digest.add(run) : Result<void>{};
 }
 
 // The lengths and the block table are the last two tensors.
@@ -286,18 +289,19 @@ Result<void> Bucket::submit_decode(const Run& run, RunResult& result) {
   const int32_t* lengths = values.lengths;
   const int32_t* block_table = values.block_table;
   if (!values.on_device) {
-    GFXGRAPH_ASSIGN_OR_RETURN(const HostValues::Place place, host_values_.place(values, run.size));
+    GFXGRAPH_ASSIGN_OR_RETURN(const HostValues::Place place,
+                              decode_.values.place(values, run.size));
     lengths = place.lengths;
     block_table = place.block_table;
   }
-  std::copy_n(run.memory, own, run_memory_.data());
-  run_memory_[own] = const_cast<int32_t*>(lengths);
-  run_memory_[own + 1] = const_cast<int32_t*>(block_table);
+  std::copy_n(run.memory, own, decode_.memory.data());
+  decode_.memory[own] = const_cast<int32_t*>(lengths);
+  decode_.memory[own + 1] = const_cast<int32_t*>(block_table);
   Run rows = run;
-  rows.memory = run_memory_.data();
+  rows.memory = decode_.memory.data();
   const Result<void> ran = submit_rows(rows, result);
   if (values.on_device) return ran;
-  const Result<void> followed = host_values_.submitted(run.stream);
+  const Result<void> followed = decode_.values.submitted(run.stream);
   return ran ? followed : ran;
 }
 
@@ -307,15 +311,15 @@ Result<void> Bucket::submit_rows(const Run& run, RunResult& result) {
   if (buffers_.empty()) [[unlikely]] {
     GFXGRAPH_TRY(check_broken());
     if (work_.settings().is_strict())
-      return fail(Status::kNotReady, reasons_.of(way_));  // another thread's capture
+      return fail(Status::kNotReady, records_.reasons.of(ways_.next));  // another thread's capture
     (void)is_due(result);
-    if (fall_ != GFXGRAPH_FALL_NONE) result.fall = fall_;
-    result.work_status = work_.call(run.size, max_length_, run.memory, run.stream, false);
+    if (ways_.fall != GFXGRAPH_FALL_NONE) result.fall = ways_.fall;
+    result.work_status = work_.call(run.size, shape_.max_length, run.memory, run.stream, false);
     if (result.work_status == 0) return {};
     return tl::unexpected<Error>(work_error(result.work_status, run.size));
   }
   GFXGRAPH_TRY(follow(run.stream));
-  result.padded_rows = size_ - run.size;
+  result.padded_rows = shape_.size - run.size;
   if (is_due(result)) return run_validated(run, result);
   if (work_.settings().is_strict()) GFXGRAPH_TRY(check_compared(result));
   return run_padded(run, result);
@@ -326,7 +330,7 @@ bool Bucket::is_due(RunResult& result) {
   if (!validation_.is_due()) [[likely]]
     return false;
   result.validation = GFXGRAPH_VALIDATION_UNCOMPARED;
-  if (stage_ != Stage::kSettled || way_ == GFXGRAPH_WAY_WORK) return false;
+  if (stage_ != Stage::kSettled || ways_.next == GFXGRAPH_WAY_WORK) return false;
   const bool possible = validation_.prepare();
   sum_bytes();
   return possible;
@@ -350,8 +354,10 @@ Result<void> Bucket::run_validated(const Run& run, RunResult& result) {
     return buffers_.copy_out(run);
   }
   GFXGRAPH_TRY(validation_.turn(run.stream));
-  result.work_status = work_.call(size_, max_length_, validation_.memory(), run.stream, false);
-  if (result.work_status != 0) return tl::unexpected<Error>(work_error(result.work_status, size_));
+  result.work_status =
+      work_.call(shape_.size, shape_.max_length, validation_.memory(), run.stream, false);
+  if (result.work_status != 0)
+    return tl::unexpected<Error>(work_error(result.work_status, shape_.size));
   GFXGRAPH_ASSIGN_OR_RETURN(const bool equal, validation_.compare(run, buffers_));
   result.validation = equal ? GFXGRAPH_VALIDATION_EQUAL : GFXGRAPH_VALIDATION_DIFFERENT;
   GFXGRAPH_TRY(equal ? buffers_.copy_out(run) : validation_.copy_out(run));
@@ -368,45 +374,45 @@ Result<void> Bucket::run(const Run& run, RunResult& result) {
 }
 
 void Bucket::count_run(const Run& run, const RunResult& result) noexcept {
-  count_alone(counts_.runs[result.way]);
-  if (result.fall != GFXGRAPH_FALL_NONE) count_alone(counts_.falls[result.fall]);
-  count_alone(counts_.rows, run.size);
-  if (result.padded_rows != 0) count_alone(counts_.padded_rows, result.padded_rows);
-  counts_.submit.add_alone(run.watch.nanoseconds());
+  count_alone(records_.counts.runs[result.way]);
+  if (result.fall != GFXGRAPH_FALL_NONE) count_alone(records_.counts.falls[result.fall]);
+  count_alone(records_.counts.rows, run.size);
+  if (result.padded_rows != 0) count_alone(records_.counts.padded_rows, result.padded_rows);
+  records_.counts.submit.add_alone(run.watch.nanoseconds());
 }
 
 Result<void> Bucket::run_alone(const Run& run, RunResult& result) {
   GFXGRAPH_TRY(check_broken());
-  if (has_slower_) [[unlikely]]
+  if (ways_.has_slower) [[unlikely]]
     drop_slower();
-  if (run.timed || choice_.is_open()) [[unlikely]]
+  if (run.timed || ways_.choice.is_open()) [[unlikely]]
     return run_timed(run, result);
   return submit(run, result);
 }
 
 // Timed because it was asked for, or because its way is measured.
 Result<void> Bucket::run_timed(const Run& run, RunResult& result) {
-  timings_.collect(counts_.end_to_end, choice_);
+  timings_.collect(records_.counts.end_to_end, ways_.choice);
   const uint32_t turn = measured_turn();
   const bool has_turn = turn != GFXGRAPH_WAY_WORK;
   RunTimings::Pair* pair = nullptr;
   if (run.timed || (has_turn && timings_.is_possible())) {
     GFXGRAPH_ASSIGN_OR_RETURN(pair, timings_.begin(run.stream));
-    if (pair == nullptr && run.timed) count(counts_.untimed);
+    if (pair == nullptr && run.timed) count(records_.counts.untimed);
   }
-  turn_ = pair != nullptr || !timings_.is_possible() ? turn : uint32_t{GFXGRAPH_WAY_WORK};
-  const bool is_measured = turn_ != GFXGRAPH_WAY_WORK;
+  ways_.turn = pair != nullptr || !timings_.is_possible() ? turn : uint32_t{GFXGRAPH_WAY_WORK};
+  const bool is_measured = ways_.turn != GFXGRAPH_WAY_WORK;
   const Stopwatch watch;
   const Result<void> ran = submit(run, result);
-  turn_ = GFXGRAPH_WAY_WORK;
+  ways_.turn = GFXGRAPH_WAY_WORK;
   if (!ran) return ran;
   const bool counts =
       is_measured && result.way == turn && result.validation == GFXGRAPH_VALIDATION_NONE;
   const uint64_t submit = watch.nanoseconds();
   if (pair == nullptr) {
     if (!counts) return {};
-    choice_.begun(turn);
-    choice_.ended(turn, submit, 0);
+    ways_.choice.begun(turn);
+    ways_.choice.ended(turn, submit, 0);
     return {};
   }
   GFXGRAPH_TRY(timings_.end(*pair, run.stream));
@@ -414,7 +420,7 @@ Result<void> Bucket::run_timed(const Run& run, RunResult& result) {
   if (!counts) return {};
   pair->measured = turn;
   pair->submit = submit;
-  choice_.begun(turn);
+  ways_.choice.begun(turn);
   return {};
 }
 
@@ -422,24 +428,24 @@ Result<void> Bucket::run_timed(const Run& run, RunResult& result) {
 
 // The way that the next run measures; GFXGRAPH_WAY_WORK: none.
 uint32_t Bucket::measured_turn() {
-  if (!choice_.is_open() || stage_ != Stage::kSettled) return GFXGRAPH_WAY_WORK;
-  if (!choice_.is_complete(candidates_)) return choice_.turn(candidates_);
+  if (!ways_.choice.is_open() || stage_ != Stage::kSettled) return GFXGRAPH_WAY_WORK;
+  if (!ways_.choice.is_complete(ways_.candidates)) return ways_.choice.turn(ways_.candidates);
   choose();
   return GFXGRAPH_WAY_WORK;
 }
 
 void Bucket::choose() {
-  const WayOrder measured = candidates_;
-  const std::string text = choice_.choose(candidates_);
-  const uint32_t best = candidates_.front();
+  const WayOrder measured = ways_.candidates;
+  const std::string text = ways_.choice.choose(ways_.candidates);
+  const uint32_t best = ways_.candidates.front();
   for (const uint32_t way : measured.all()) {
-    if (way != best) reasons_.set(way, text);
+    if (way != best) records_.reasons.set(way, text);
   }
-  order_.prefer(best);
-  way_ = preferred_ = best;
-  has_slower_ = true;
-  runs_since_ = 0;
-  choice_.made();
+  ways_.order.prefer(best);
+  ways_.next = ways_.preferred = best;
+  ways_.has_slower = true;
+  ways_.runs_since = 0;
+  ways_.choice.made();
   for (const uint32_t way : measured.all()) {
     if (way != best) tell(way, best, GFXGRAPH_FALL_MEASURED, text);
   }
@@ -448,7 +454,7 @@ void Bucket::choose() {
 // Destroying a step waits for its work, so only those are dropped that have none.
 void Bucket::drop_slower() {
   constexpr uint32_t kOften = 64;
-  if (runs_since_++ % kOften == 0) has_slower_ = !step_.drop_idle_but(way_);
+  if (ways_.runs_since++ % kOften == 0) ways_.has_slower = !step_.drop_idle_but(ways_.next);
 }
 
 // Each run is waited for, so that the host's clock has its time.
@@ -458,25 +464,25 @@ Result<void> Bucket::measure(hip::Stream stream) {
     const uint32_t turn = measured_turn();
     if (turn == GFXGRAPH_WAY_WORK) return {};
     GFXGRAPH_TRY(library.wait_for(stream));
-    turn_ = turn;
+    ways_.turn = turn;
     RunResult result;
     const Stopwatch watch;
     const Result<void> ran = run_step(stream, result);
-    turn_ = GFXGRAPH_WAY_WORK;
+    ways_.turn = GFXGRAPH_WAY_WORK;
     if (!ran) return ran;
     const uint64_t submit = watch.nanoseconds();
     GFXGRAPH_TRY(library.wait_for(stream));
     if (result.way != turn) continue;
-    choice_.begun(turn);
-    choice_.ended(turn, submit, watch.nanoseconds());
+    ways_.choice.begun(turn);
+    ways_.choice.ended(turn, submit, watch.nanoseconds());
   }
 }
 
 // ---- warm-up
 
 bool Bucket::is_cold() const {
-  return stage_ != Stage::kSettled || is_broken_ ||
-         (choice_.is_open() && work_.settings().warm_measures);
+  return stage_ != Stage::kSettled || broken_.known ||
+         (ways_.choice.is_open() && work_.settings().ways.warm_measures);
 }
 
 Result<void> Bucket::allocate(hip::Stream stream) {
@@ -500,15 +506,15 @@ Result<void> Bucket::warm(hip::Stream stream, const StateCopies& states, RunResu
 
 Result<void> Bucket::warm_up(hip::Stream stream, RunResult& result) {
   if (stage_ == Stage::kNew) GFXGRAPH_TRY(find_memory(stream, result));
-  if (stage_ == Stage::kNew) return fail(Status::kNotReady, reason(way_));
+  if (stage_ == Stage::kNew) return fail(Status::kNotReady, reason(ways_.next));
   if (buffers_.empty()) return check_broken();
   GFXGRAPH_TRY(follow(stream));
   if (stage_ != Stage::kSettled) {
     GFXGRAPH_TRY(buffers_.make_zero(stream));
     GFXGRAPH_TRY(capture(stream, result));
   }
-  if (stage_ != Stage::kSettled || !work_.settings().warm_measures) return {};
-  timings_.collect(counts_.end_to_end, choice_);
+  if (stage_ != Stage::kSettled || !work_.settings().ways.warm_measures) return {};
+  timings_.collect(records_.counts.end_to_end, ways_.choice);
   return measure(stream);
 }
 
@@ -516,12 +522,12 @@ Result<void> Bucket::recapture() {
   const std::lock_guard lock(mutex_);
   if (last_.known) GFXGRAPH_TRY(work_.library().wait_for(last_.stream));
   release_memory();
-  reasons_.clear();
+  records_.reasons.clear();
   last_.known = false;
-  timings_.collect(counts_.end_to_end, choice_);
+  timings_.collect(records_.counts.end_to_end, ways_.choice);
   timings_.forget_measured();
-  broken_.reset();
-  is_broken_ = false;
+  broken_.error.reset();
+  broken_.known = false;
   begin_ways();
   stage_ = Stage::kNew;
   return {};
@@ -529,7 +535,7 @@ Result<void> Bucket::recapture() {
 
 void Bucket::collect_timings() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock()) timings_.collect(counts_.end_to_end, choice_);
+  if (lock.owns_lock()) timings_.collect(records_.counts.end_to_end, ways_.choice);
 }
 
 }  // namespace gfxgraph::replayer

@@ -52,6 +52,36 @@ class Reasons {
 // The error of a function of the caller's that returned `status`.
 Error work_error(int32_t status, uint64_t size);
 
+// What was captured last, and how often it was another one than before.
+class KnownIdentity {
+ public:
+  // The one before; its sequence is 0 if there was none. One thread at a time.
+  Identity set(const Identity& now) {
+    const std::lock_guard lock(mutex_);
+    if (identity_ != Identity{} && identity_ != now) ++changes_;
+    return std::exchange(identity_, now);
+  }
+  Identity get() const {
+    const std::lock_guard lock(mutex_);
+    return identity_;
+  }
+  uint64_t changes() const {
+    const std::lock_guard lock(mutex_);
+    return changes_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Identity identity_;
+  uint64_t changes_ = 0;
+};
+
+struct BucketShape {
+  uint32_t number = 0;
+  uint64_t size = 0;        // in rows
+  uint64_t max_length = 0;  // of a decode pool's longest sequence; 0: any
+};
+
 // gfxgraph_vary_t with its context; it may be null.
 struct Vary {
   gfxgraph_vary_t call = nullptr;
@@ -61,8 +91,7 @@ struct Vary {
 // Runs, warm(), lint() and recapture() follow each other by a lock; the rest takes none of a run.
 class Bucket {
  public:
-  // `max_length`: of a decode pool's longest sequence; 0: any.
-  Bucket(PoolWork& work, uint32_t number, uint64_t size, uint64_t max_length);
+  Bucket(PoolWork& work, const BucketShape& shape);
   ~Bucket();
   Bucket(const Bucket&) = delete;
   Bucket& operator=(const Bucket&) = delete;
@@ -81,18 +110,16 @@ class Bucket {
   Result<std::vector<gfxgraph_baked_t>> lint(hip::Stream stream, const Vary& vary,
                                              const StateCopies& states, int32_t& work_status);
 
-  uint64_t size() const { return size_; }
-  uint64_t max_length() const { return max_length_; }
-  uint64_t device_bytes() const { return device_bytes_; }
+  uint64_t size() const { return shape_.size; }
+  uint64_t max_length() const { return shape_.max_length; }
+  uint64_t device_bytes() const { return bytes_.all; }
   uint32_t next_way() const;
-  const Choice& choice() const { return choice_; }
-  // Of the last capture.
-  Identity identity() const;
-  uint64_t identity_changes() const { return identity_changes_.load(std::memory_order_relaxed); }
-  OutputDigest::Value digest() const { return digest_.value(); }
-  BucketCounts& counts() { return counts_; }
+  const Choice& choice() const { return ways_.choice; }
+  const KnownIdentity& identity() const { return records_.identity; }
+  OutputDigest::Value digest() const { return records_.digest.value(); }
+  BucketCounts& counts() { return records_.counts; }
   // Why it gave up the way, or could not capture yet.
-  std::string reason(uint32_t way) const { return reasons_.of(way); }
+  std::string reason(uint32_t way) const { return records_.reasons.of(way); }
   // Counts the timed runs that have ended, unless a run is being submitted.
   void collect_timings();
 
@@ -124,9 +151,9 @@ class Bucket {
   std::vector<NamedMemory> named_memory() const;
   Result<void> check_identity();
   Result<void> check_broken() const {
-    if (!broken_) [[likely]]
+    if (!broken_.error) [[likely]]
       return {};
-    return tl::unexpected<Error>(*broken_);
+    return tl::unexpected<Error>(*broken_.error);
   }
   Result<void> check_compared(const RunResult& result) const;
   void prepare_measured();
@@ -140,42 +167,59 @@ class Bucket {
   void release_step() noexcept;
   void release_memory() noexcept;
 
-  PoolWork& work_;
-  const uint32_t number_;
-  const uint64_t size_;  // in rows
-  const uint64_t max_length_;
-  std::mutex mutex_;
-  std::atomic<Stage> stage_ = Stage::kNew;
-  WayOrder order_;                      // without what was given up
-  std::atomic<uint32_t> way_;           // the first of them
-  uint32_t preferred_ = 0;              // the first of all; kNoWay: that is being measured
-  uint32_t fall_ = GFXGRAPH_FALL_NONE;  // why that was given up
-  Choice choice_;
-  WayOrder candidates_;                // that are measured
-  uint32_t turn_ = GFXGRAPH_WAY_WORK;  // what the run measures; _WORK: nothing
-  bool has_slower_ = false;            // steps of other ways than the chosen one are left
-  uint32_t runs_since_ = 0;            // they were asked for
-  PoolBuffers buffers_;                // empty: none, for lack of room
-  std::vector<void*> run_memory_;      // of a run of a decode pool, with what that gives
-  HostValues host_values_;
-  BucketStep step_;
-  uint64_t step_bytes_ = 0;  // that it allocates
-  Validation validation_;
-  std::atomic<uint64_t> device_bytes_{0};  // of all these
+  // Which way the runs take.
+  struct Ways {
+    WayOrder order;                      // without what was given up
+    std::atomic<uint32_t> next;          // the first of them
+    uint32_t preferred = 0;              // the first of all; kNoWay: that is being measured
+    uint32_t fall = GFXGRAPH_FALL_NONE;  // why that was given up
+    Choice choice;
+    WayOrder candidates;                // that are measured
+    uint32_t turn = GFXGRAPH_WAY_WORK;  // what the run measures; _WORK: nothing
+    bool has_slower = false;            // steps of other ways than the chosen one are left
+    uint32_t runs_since = 0;            // they were asked for
+  };
+  // A run of a decode pool.
+  struct Decode {
+    std::vector<void*> memory;  // with what that gives
+    HostValues values;
+  };
+  struct Bytes {
+    uint64_t step = 0;             // that it allocates
+    std::atomic<uint64_t> all{0};  // with buffers and copies
+  };
   struct LastStream {
     bool known = false;
     hip::Stream stream = nullptr;
     hip::Event event = nullptr;  // orders another one behind it
-  } last_;
+  };
+  // Strict: why no run is possible.
+  struct Broken {
+    std::optional<Error> error;
+    std::atomic<bool> known{false};
+  };
+  // What any thread may read.
+  struct Records {
+    BucketCounts counts;
+    Reasons reasons;
+    KnownIdentity identity;
+    OutputDigest digest;
+  };
+
+  PoolWork& work_;
+  const BucketShape shape_;
+  std::mutex mutex_;
+  std::atomic<Stage> stage_ = Stage::kNew;
+  Ways ways_;
+  PoolBuffers buffers_;  // empty: none, for lack of room
+  Decode decode_;
+  BucketStep step_;
+  Validation validation_;
+  Bytes bytes_;
+  LastStream last_;
   RunTimings timings_;
-  BucketCounts counts_;
-  Reasons reasons_;
-  mutable std::mutex identity_mutex_;
-  Identity identity_;
-  Count identity_changes_{0};
-  std::optional<Error> broken_;  // strict: why no run is possible
-  std::atomic<bool> is_broken_{false};
-  OutputDigest digest_;
+  Broken broken_;
+  Records records_;
   static constexpr uint32_t kNoWay = UINT32_MAX;
 };
 

@@ -97,7 +97,7 @@ gfxgraph_status_t create_pool(const gfxgraph_pool_options_t* options,
     }
     auto made = std::make_unique<gfxgraph_pool_s>(std::move(settings), std::move(library), device);
     const PoolSettings& used = made->pool.settings();
-    if (used.fingerprint) GFXGRAPH_TRY(used.fingerprint->check(made->pool.facts()));
+    if (used.safety.fingerprint) GFXGRAPH_TRY(used.safety.fingerprint->check(made->pool.facts()));
     *pool = made.release();
     return {};
   });

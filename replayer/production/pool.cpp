@@ -13,7 +13,8 @@ Pool::Pool(std::unique_ptr<const PoolSettings> settings, std::shared_ptr<const H
       facts_(environment_facts(work_.library(), device)) {
   const auto add = [&](uint64_t max_length) {
     for (const uint64_t size : this->settings().sizes)
-      buckets_.push_back(std::make_unique<Bucket>(work_, bucket_count(), size, max_length));
+      buckets_.push_back(
+          std::make_unique<Bucket>(work_, BucketShape{bucket_count(), size, max_length}));
   };
   for (const uint64_t max_length : this->settings().decode.max_lengths) add(max_length);
   if (buckets_.empty()) add(0);
@@ -75,11 +76,11 @@ Result<void> Pool::run(const Run& run, gfxgraph_pool_result_t& result) {
 Result<void> Pool::run_beyond(const Run& run, RunResult& result) {
   result.fall = GFXGRAPH_FALL_BEYOND;
   if (!beyond_told_.exchange(true)) {
-    const std::string text = reason(GFXGRAPH_BUCKET_BEYOND, settings().first_way);
+    const std::string text = reason(GFXGRAPH_BUCKET_BEYOND, settings().ways.first);
     gfxgraph_fall_t told{};
     told.struct_size = sizeof told;
     told.bucket = GFXGRAPH_BUCKET_BEYOND;
-    told.way = settings().first_way;
+    told.way = settings().ways.first;
     told.next_way = GFXGRAPH_WAY_WORK;
     told.fall = GFXGRAPH_FALL_BEYOND;
     told.text = text.c_str();
@@ -175,7 +176,7 @@ void Pool::add_up(uint32_t bucket, BucketSums& sums) {
     for (uint32_t i = 0; i < bucket_count(); ++i) add_up(i, sums);
     add_up(GFXGRAPH_BUCKET_BEYOND, sums);
     sums.info.size = sums.info.max_length = 0;
-    sums.info.way = settings().first_way;
+    sums.info.way = settings().ways.first;
     sums.info.choice = GFXGRAPH_CHOICE_NONE;
     std::ranges::fill(sums.info.figures, gfxgraph_way_figures_t{});
     return;

@@ -54,18 +54,19 @@ Result<void> read_safety(const gfxgraph_pool_options_t& options, PoolSettings& s
   const auto refused = [](const char* what) { return fail(Status::kInvalidArgument, what); };
   if (options.safety > GFXGRAPH_SAFETY_STRICT) return refused("unknown safety");
   if (options.digest > 1) return refused("digest is neither 0 nor 1");
-  settings.safety = options.safety;
-  settings.digest = options.digest != 0;
+  settings.safety.level = options.safety;
+  settings.safety.digest = options.digest != 0;
   if (settings.is_strict() && options.beyond == GFXGRAPH_BEYOND_WORK)
     return refused("GFXGRAPH_BEYOND_WORK with GFXGRAPH_SAFETY_STRICT: such runs have no step");
   if (settings.is_strict() && options.first_way == GFXGRAPH_WAY_WORK)
     return refused("GFXGRAPH_WAY_WORK with GFXGRAPH_SAFETY_STRICT: no step ever runs");
-  if (settings.safety >= GFXGRAPH_SAFETY_SHADOW && settings.validate_every == 0)
-    settings.validate_every = 1;
+  if (settings.safety.level >= GFXGRAPH_SAFETY_SHADOW && settings.safety.validate_every == 0)
+    settings.safety.validate_every = 1;
   if (options.fingerprint == nullptr) return {};
-  if (settings.safety < GFXGRAPH_SAFETY_FINGERPRINT)
+  if (settings.safety.level < GFXGRAPH_SAFETY_FINGERPRINT)
     return refused("a fingerprint without GFXGRAPH_SAFETY_FINGERPRINT: nothing would be compared");
-  GFXGRAPH_ASSIGN_OR_RETURN(settings.fingerprint, SavedFingerprint::read(options.fingerprint));
+  GFXGRAPH_ASSIGN_OR_RETURN(settings.safety.fingerprint,
+                            SavedFingerprint::read(options.fingerprint));
   return {};
 }
 
@@ -165,18 +166,18 @@ Result<void> read_pool_settings(const gfxgraph_pool_options_t& options,
   settings.work_context = options.work_context;
   settings.fell = options.fell;
   settings.fell_context = options.fell_context;
-  settings.first_way = options.first_way;
+  settings.ways.first = options.first_way;
   settings.beyond_allowed = options.beyond == GFXGRAPH_BEYOND_WORK;
-  settings.max_device_bytes = options.max_device_bytes;
+  settings.room.max_bytes = options.max_device_bytes;
   settings.capture_ms = options.capture_milliseconds;
-  settings.validate_every = options.validate_every;
-  settings.measured = options.choose == GFXGRAPH_CHOOSE_MEASURED;
-  settings.measure_ways = options.measure_ways != 0 ? options.measure_ways : kFirstWays;
-  settings.measure_runs = options.measure_runs != 0 ? options.measure_runs : Choice::kRuns;
-  settings.warm_measures = options.warm_measures != 0;
-  settings.max_device_share = options.max_device_share;
+  settings.safety.validate_every = options.validate_every;
+  settings.ways.measured = options.choose == GFXGRAPH_CHOOSE_MEASURED;
+  settings.ways.measure_ways = options.measure_ways != 0 ? options.measure_ways : kFirstWays;
+  settings.ways.measure_runs = options.measure_runs != 0 ? options.measure_runs : Choice::kRuns;
+  settings.ways.warm_measures = options.warm_measures != 0;
+  settings.room.max_share = options.max_device_share;
   GFXGRAPH_TRY(read_safety(options, settings));
-  std::ranges::copy(options.tolerance, settings.tolerance.begin());
+  std::ranges::copy(options.tolerance, settings.safety.tolerance.begin());
   settings.states.resize(options.state_count);
   for (uint32_t i = 0; i < options.state_count; ++i)
     GFXGRAPH_TRY(read_state(options.states[i], i, settings.states[i]));

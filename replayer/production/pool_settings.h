@@ -38,6 +38,30 @@ struct DecodeSettings {
   std::vector<uint64_t> max_lengths;  // ascending; empty: one for all
 };
 
+// Which way a bucket takes.
+struct WaySettings {
+  uint32_t first = GFXGRAPH_WAY_GRAPH;
+  bool measured = false;      // it is chosen by measurement
+  uint32_t measure_ways = 0;  // bits, as in WayOrder
+  uint32_t measure_runs = 0;  // of each
+  bool warm_measures = false;
+};
+
+// Caps; 0: none.
+struct RoomSettings {
+  uint64_t max_bytes = 0;
+  double max_share = 0;  // of the device
+};
+
+// What is checked.
+struct SafetySettings {
+  uint32_t level = GFXGRAPH_SAFETY_OFF;
+  uint32_t validate_every = 0;  // 0: never
+  std::array<double, GFXGRAPH_KINDS> tolerance{};
+  bool digest = false;
+  std::optional<SavedFingerprint> fingerprint;
+};
+
 struct PoolSettings {
   std::string name;
   std::vector<uint64_t> sizes;  // of buckets, in rows, ascending
@@ -47,24 +71,15 @@ struct PoolSettings {
   void* work_context = nullptr;
   gfxgraph_fell_t fell = nullptr;
   void* fell_context = nullptr;
-  uint32_t first_way = GFXGRAPH_WAY_GRAPH;
   bool beyond_allowed = false;
-  uint64_t max_device_bytes = 0;  // 0: no cap
   uint32_t capture_ms = 0;
-  uint32_t validate_every = 0;  // 0: never
   std::vector<State> states;
-  std::array<double, GFXGRAPH_KINDS> tolerance{};
-  bool measured = false;      // the way is chosen by measurement
-  uint32_t measure_ways = 0;  // bits, as in WayOrder
-  uint32_t measure_runs = 0;  // of each
-  bool warm_measures = false;
-  double max_device_share = 0;  // 0: no such cap
-  uint32_t safety = GFXGRAPH_SAFETY_OFF;
-  bool digest = false;
-  std::optional<SavedFingerprint> fingerprint;
+  WaySettings ways;
+  RoomSettings room;
+  SafetySettings safety;
   DecodeSettings decode;  // on: the last two tensors are the lengths and the block table
 
-  bool is_strict() const { return safety == GFXGRAPH_SAFETY_STRICT; }
+  bool is_strict() const { return safety.level == GFXGRAPH_SAFETY_STRICT; }
   // Those that the caller described.
   size_t own_tensors() const { return tensors.size() - (decode.on ? 2 : 0); }
 };

@@ -60,7 +60,7 @@ void PoolWork::tell(const gfxgraph_fall_t& fall) const {
 }
 
 std::optional<std::string> PoolWork::check_share(uint64_t bytes) const {
-  const double share = settings_->max_device_share;
+  const double share = settings_->room.max_share;
   if (share == 0 || bytes == 0) return std::nullopt;
   size_t free = 0, total = 0;
   const hip::Error code = library_->table().hipMemGetInfo(&free, &total);
@@ -78,7 +78,7 @@ std::optional<std::string> PoolWork::reserve(uint64_t bytes) {
   if (std::optional<std::string> full = check_share(bytes)) return full;
   uint64_t before = reserved_.load();
   do {
-    const uint64_t most = settings_->max_device_bytes;
+    const uint64_t most = settings_->room.max_bytes;
     if (most != 0 && (before > most || bytes > most - before))
       return fmt::format("the pool has {} of {}: raise max_device_bytes", before, most);
   } while (!reserved_.compare_exchange_weak(before, before + bytes));

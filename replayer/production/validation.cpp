@@ -61,7 +61,7 @@ Result<bool> Validation::compare(uint32_t type, const void* step, const void* fu
   GFXGRAPH_TRY(
       work_.copy(function_bytes_.data(), function, bytes, stream, "the function's results"));
   GFXGRAPH_TRY(work_.library().wait_for(stream));
-  return are_equal(type, work_.settings().tolerance[type], step_bytes_, function_bytes_);
+  return are_equal(type, work_.settings().safety.tolerance[type], step_bytes_, function_bytes_);
 }
 
 }  // namespace gfxgraph::replayer

@@ -21,7 +21,7 @@ class Validation {
 
   // Asked for each run: whether it is to be validated.
   bool is_due() {
-    const uint32_t every = work_.settings().validate_every;
+    const uint32_t every = work_.settings().safety.validate_every;
     if (every == 0 || ++runs_ < every) return false;
     runs_ = 0;
     return true;

@@ -13,8 +13,8 @@ Result<std::vector<gfxgraph_baked_t>> Bucket::lint(hip::Stream stream, const Var
   RunResult result;
   if (stage_ == Stage::kNew) GFXGRAPH_TRY(find_memory(stream, result));
   if (buffers_.empty())
-    return fail(Status::kOutOfMemory, fmt::format("bucket {} has no buffers: {}", size_,
-                                                  reason(work_.settings().first_way)));
+    return fail(Status::kOutOfMemory, fmt::format("bucket {} has no buffers: {}", shape_.size,
+                                                  reason(work_.settings().ways.first)));
   GFXGRAPH_TRY(follow(stream));
   GFXGRAPH_TRY(buffers_.make_zero(stream));
   GFXGRAPH_TRY(states.save(stream));
@@ -26,7 +26,8 @@ Result<std::vector<gfxgraph_baked_t>> Bucket::lint(hip::Stream stream, const Var
 
 Result<OwnedTrace> Bucket::capture_twice(hip::Stream stream, const Vary& vary,
                                          int32_t& work_status) {
-  const gfxgraph_call_t call = work_.describe(size_, max_length_, buffers_.memory(), stream, false);
+  const gfxgraph_call_t call =
+      work_.describe(shape_.size, shape_.max_length, buffers_.memory(), stream, false);
   const auto prepare = [&](uint32_t which) -> Result<void> {
     if (vary.call == nullptr) return {};
     work_status = vary.call(vary.context, which, &call);
@@ -62,7 +63,8 @@ std::vector<NamedMemory> Bucket::named_memory() const {
   std::vector<NamedMemory> names;
   for (size_t i = 0; i < settings.tensors.size(); ++i) {
     const Tensor& tensor = settings.tensors[i];
-    names.push_back({tensor.name.c_str(), address(buffers_.memory()[i]), tensor.row_bytes * size_});
+    names.push_back(
+        {tensor.name.c_str(), address(buffers_.memory()[i]), tensor.row_bytes * shape_.size});
   }
   for (const State& state : settings.states)
     names.push_back({state.name.c_str(), address(state.memory), state.bytes});

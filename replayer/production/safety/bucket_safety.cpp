@@ -5,30 +5,20 @@
 
 namespace gfxgraph::replayer {
 
-Identity Bucket::identity() const {
-  const std::lock_guard lock(identity_mutex_);
-  return identity_;
-}
-
 // Of what was captured now.
 Result<void> Bucket::check_identity() {
   const PoolSettings& settings = work_.settings();
   GFXGRAPH_ASSIGN_OR_RETURN(const Identity now, step_.identity());
-  const Identity before = identity();
-  {
-    const std::lock_guard lock(identity_mutex_);
-    identity_ = now;
-  }
-  const bool changed = before != Identity{} && before != now;
-  if (changed) count(identity_changes_);
-  if (changed && settings.is_strict()) {
+  const Identity before = records_.identity.set(now);
+  if (before != Identity{} && before != now && settings.is_strict()) {
     return fail(Status::kMismatch,
                 fmt::format("the captured step (code, sequence) is {:016x} {:016x}, and was "
                             "{:016x} {:016x} before",
                             now.code, now.sequence, before.code, before.sequence));
   }
-  if (!settings.fingerprint) return {};
-  return settings.fingerprint->check(size_, max_length_, now, settings.is_strict());
+  if (!settings.safety.fingerprint) return {};
+  return settings.safety.fingerprint->check(shape_.size, shape_.max_length, now,
+                                            settings.is_strict());
 }
 
 // Strict: whether the run may go on, or has been, as `result` has it.
@@ -37,13 +27,13 @@ Result<void> Bucket::check_compared(const RunResult& result) const {
     return fail(Status::kMismatch,
                 fmt::format("strict: the step of bucket {} and the function differ; the outputs "
                             "are the function's",
-                            size_));
+                            shape_.size));
   }
   if (result.validation == GFXGRAPH_VALIDATION_UNCOMPARED && stage_ == Stage::kSettled) {
     return fail(Status::kMismatch,
                 fmt::format("strict: a run of bucket {} is due and cannot be compared: there is no "
                             "room for a second set of its buffers",
-                            size_));
+                            shape_.size));
   }
   return {};
 }

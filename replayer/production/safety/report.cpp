@@ -59,7 +59,7 @@ std::string bucket_text(Pool& pool, uint32_t bucket) {
   pool.add_up(bucket, sums);
   const gfxgraph_bucket_info_t& info = sums.info;
   const Bucket* const one = bucket < pool.bucket_count() ? &pool.bucket(bucket) : nullptr;
-  const Identity identity = one == nullptr ? Identity{} : one->identity();
+  const Identity identity = one == nullptr ? Identity{} : one->identity().get();
   Object text;
   text.add("size", info.size);
   text.add("max_length", info.max_length);
@@ -75,7 +75,7 @@ std::string bucket_text(Pool& pool, uint32_t bucket) {
   text.add("padded_rows", info.padded_rows);
   text.add("sequence", hash_or_null(identity.sequence));
   text.add("code", hash_or_null(identity.code));
-  text.add("identity_changes", one == nullptr ? 0 : one->identity_changes());
+  text.add("identity_changes", one == nullptr ? 0 : one->identity().changes());
   const OutputDigest::Value digest = one == nullptr ? OutputDigest::Value{} : one->digest();
   text.add("digest", hash_or_null(digest.hash));
   text.add("digested_runs", digest.runs);
@@ -90,7 +90,7 @@ bool is_clean(Pool& pool) {
   uint64_t falls =
       info.failures + info.work_failures + info.validations[GFXGRAPH_VALIDATION_DIFFERENT];
   for (const uint64_t one : info.falls) falls += one;
-  for (uint32_t i = 0; i < pool.bucket_count(); ++i) falls += pool.bucket(i).identity_changes();
+  for (uint32_t i = 0; i < pool.bucket_count(); ++i) falls += pool.bucket(i).identity().changes();
   return falls == 0;
 }
 
@@ -112,8 +112,8 @@ std::string report_text(Pool& pool) {
       "{{\"schema\": \"gfxgraph-pool/1\", \"version\": \"{}\", \"pool\": {},\n"
       " \"safety\": \"{}\", \"validate_every\": {}, \"fingerprint\": {}, \"clean\": {},\n"
       " \"environment\": {},\n \"buckets\": [{}],\n \"beyond\": {}}}\n",
-      gfxgraph_version(), json_text(settings.name), kLevels[settings.safety],
-      settings.validate_every, settings.fingerprint ? "\"compared\"" : "null",
+      gfxgraph_version(), json_text(settings.name), kLevels[settings.safety.level],
+      settings.safety.validate_every, settings.safety.fingerprint ? "\"compared\"" : "null",
       is_clean(pool) ? "true" : "false", device.take(), buckets,
       bucket_text(pool, GFXGRAPH_BUCKET_BEYOND));
 }
@@ -123,7 +123,7 @@ std::string fingerprint_text(Pool& pool) {
   for (const Fact& fact : pool.facts()) text += fmt::format("\n{} {}", fact.name, fact.value);
   for (uint32_t i = 0; i < pool.bucket_count(); ++i) {
     const Bucket& one = pool.bucket(i);
-    const Identity identity = one.identity();
+    const Identity identity = one.identity().get();
     if (identity.sequence != 0) text += '\n' + bucket_line(one.size(), one.max_length(), identity);
   }
   return text += '\n';
