@@ -62,14 +62,15 @@ void Bucket::give_up(uint32_t way, uint32_t fall, const std::string& text) {
   const bool is_last = ways_.next == GFXGRAPH_WAY_WORK;
   if (ways_.fall == GFXGRAPH_FALL_NONE && (way == ways_.preferred || is_last)) ways_.fall = fall;
   if (is_last) ways_.choice.close();
+  const bool breaks = work_.settings().is_strict() && (way == ways_.preferred || is_last);
+  if (breaks) broken_.known = true;  // also if there is no host memory for texts
   records_.reasons.set(way, text);
-  if (work_.settings().is_strict() && !broken_.error && (way == ways_.preferred || is_last)) {
+  if (breaks && !broken_.error) {
     broken_.error =
         Error{Status::kMismatch,
               fmt::format("strict: bucket {} cannot go by {} ({}): {}; nothing takes its "
                           "place until it is captured again",
                           shape_.size, way_name(way), fall_name(fall), text)};
-    broken_.known = true;
   }
   tell(way, ways_.next, fall, text);
 }

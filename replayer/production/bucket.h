@@ -151,8 +151,9 @@ class Bucket {
   std::vector<NamedMemory> named_memory() const;
   Result<void> check_identity();
   Result<void> check_broken() const {
-    if (!broken_.error) [[likely]]
+    if (!broken_.known) [[likely]]
       return {};
+    if (!broken_.error) return fail(Status::kOutOfMemory, "strict: the bucket gave up a way");
     return tl::unexpected<Error>(*broken_.error);
   }
   Result<void> check_compared(const RunResult& result) const;
