@@ -94,7 +94,6 @@ class GraphExecutor : public Executor {
     states_.resize(nodes_.size());
     changed_.reserve(nodes_.size());
     often_.reserve(nodes_.size());
-    statistics_.outside = outside_;
     statistics_.edges_before_reduction = dag_.edges_before_reduction;
     for (GraphPart& part : parts_) {
       part.stale = part.in_graph();
@@ -155,6 +154,32 @@ class GraphExecutor : public Executor {
     return rebuild_stale();
   }
 
+  [[gnu::cold]] Result<void> add_to(hip::Graph graph, std::vector<hip::GraphNode>& before,
+                                    size_t& count, SharedGraph& shared) override {
+    for (const GraphPart& part : parts_) {
+      if (part.host.any()) {
+        return fail(Status::kUnsupported,
+                    "the host acts between its work, which no node of a graph does");
+      }
+    }
+    for (uint32_t i = 0; i < limit_; ++i) {
+      const char* const reason = adder_.reason_outside(i);
+      if (reason == nullptr) continue;
+      return fail(Status::kUnsupported,
+                  fmt::format("{}: {}", instance_.program().describe(i), reason));
+    }
+    GraphPart whole;
+    whole.operation_count = limit_;
+    shared.nodes.resize(limit_);
+    const uint64_t edges = statistics_.edges;
+    const Result<void> added = add_part(whole, graph, before, count, shared.nodes);
+    statistics_.edges = edges;  // of its own graphs only
+    GFXGRAPH_TRY(added);
+    if (std::ranges::find(in_, &shared) == in_.end()) in_.push_back(&shared);
+    return {};
+  }
+  void forget(const SharedGraph& shared) noexcept override { std::erase(in_, &shared); }
+
   RunsInFlight& runs() override { return runs_; }
   GraphStatistics graph_statistics() const override { return statistics_; }
 
@@ -179,7 +204,6 @@ class GraphExecutor : public Executor {
 
   Result<void> apply(uint32_t operation) {
     GraphPart& part = part_of(operation);
-    if (!part.in_graph()) return {};  // direct ones read their values on submission
     State& state = states_[operation];
     if (state.apart) {
       GFXGRAPH_ASSIGN_OR_RETURN(const GraphArguments::Written written,
@@ -189,6 +213,10 @@ class GraphExecutor : public Executor {
           [[likely]]
         return {};
     }
+    for (SharedGraph* const one : in_) {
+      one->stale = one->stale || !set_node(one->executable, one->nodes[operation], operation);
+    }
+    if (!part.in_graph()) return {};  // direct ones read their values on submission
     if (part.stale) return {};
     if (parts_[part.same].shared == 1 && update(part, operation)) {
       count_change(operation, state);
@@ -216,6 +244,7 @@ class GraphExecutor : public Executor {
       part_of(operation).stale = any_stale_ = true;
       ++statistics_.launches_apart;
     }
+    for (SharedGraph* const one : in_) one->stale = true;
     often_.clear();
   }
 
@@ -247,7 +276,7 @@ class GraphExecutor : public Executor {
         add_graphs(i);
         add(i, 1, true);
         begin = i + 1;
-        outside_.push_back(fmt::format("{}: {}", program.describe(i), reason));
+        statistics_.outside.push_back(fmt::format("{}: {}", program.describe(i), reason));
       }
       add_graphs(end);
       if (part.host.any()) add(end, 0, false);
@@ -281,8 +310,15 @@ class GraphExecutor : public Executor {
 
   // Updates in place; returns false if that is impossible.
   bool update(GraphPart& part, uint32_t index) {
+    if (!set_node(part.executable, nodes_[index], index)) return false;
+    ++statistics_.nodes_updated;
+    if (++part.updates >= kUpdatesOfOneGraph) many_updates_ = true;
+    if (part.updates >= 2 * kUpdatesOfOneGraph) return false;  // nothing has waited for it
+    return true;
+  }
+
+  bool set_node(hip::GraphExec executable, hip::GraphNode node, uint32_t index) {
     const PreparedOperation& operation = instance_.operation(index);
-    const hip::GraphNode node = nodes_[index];
     // It consists of several nodes, or of none.
     if (operation.empty || node == nullptr) return false;
     const HipTable& hip = instance_.hip();
@@ -292,13 +328,13 @@ class GraphExecutor : public Executor {
         if (!updates_.kernels) return false;
         const hip::KernelNodeParams parameters = adder_.parameters_of_launch(operation.index);
         const auto lock = instance_.session().launch_lock().in_graph();
-        code = hip.hipGraphExecKernelNodeSetParams(part.executable, node, &parameters);
+        code = hip.hipGraphExecKernelNodeSetParams(executable, node, &parameters);
         break;
       }
       case OperationKind::kCopy: {
         const PreparedCopy& copy = instance_.copy(operation.index);
         if (!updates_.copies || !copy.linear()) return false;
-        code = hip.hipGraphExecMemcpyNodeSetParams1D(part.executable, node, copy.destination,
+        code = hip.hipGraphExecMemcpyNodeSetParams1D(executable, node, copy.destination,
                                                      copy.source, copy.width, copy.kind);
         break;
       }
@@ -306,18 +342,14 @@ class GraphExecutor : public Executor {
         const PreparedMemset& memset = instance_.memset(operation.index);
         if (!updates_.memsets || adder_.by_copies() || memset.small_row != nullptr) return false;
         const hip::MemsetParams parameters = GraphNodes::parameters_of(memset);
-        code = hip.hipGraphExecMemsetNodeSetParams(part.executable, node, &parameters);
+        code = hip.hipGraphExecMemsetNodeSetParams(executable, node, &parameters);
         break;
       }
     }
-    if (code != hip::kSuccess) [[unlikely]] {
-      hip.hipGetLastError();
-      return false;
-    }
-    ++statistics_.nodes_updated;
-    if (++part.updates >= kUpdatesOfOneGraph) many_updates_ = true;
-    if (part.updates >= 2 * kUpdatesOfOneGraph) return false;  // nothing has waited for it
-    return true;
+    if (code == hip::kSuccess) [[likely]]
+      return true;
+    hip.hipGetLastError();
+    return false;
   }
 
   // Graphs in flight must not be destroyed.
@@ -360,38 +392,9 @@ class GraphExecutor : public Executor {
     const auto lock = instance_.session().launch_lock().in_graph();
     destroy(part);
     GFXGRAPH_TRY(library.check(instance_.hip().hipGraphCreate(&part.graph, 0), "hipGraphCreate"));
-    const std::vector<std::vector<uint32_t>> waits = predecessors(part);
-    std::vector<uint32_t> followers(part.operation_count);
-    for (const std::vector<uint32_t>& wait : waits) {
-      for (const uint32_t before : wait) ++followers[before];
-    }
-    const bool loses_edges = library.avoids(HipQuirk::kGraphEdgeLost);
-    std::vector<hip::GraphNode> ends(part.operation_count);  // the last node of each operation
     size_t expected = 0;
-    std::vector<hip::GraphNode> root;  // that all others follow, where they would begin too early
-    if (library.avoids(HipQuirk::kRootsBeginEarly) && has_several_roots(part, waits)) {
-      GFXGRAPH_TRY(adder_.add_empty_node(part.graph, root, expected));
-    }
-    for (uint32_t i = 0; i < part.operation_count; ++i) {
-      GFXGRAPH_TRY(instance_.session().deadline().check("building the graphs"));
-      nodes_[part.first_operation + i] = nullptr;
-      if (ends_nothing(part, i)) continue;
-      std::vector<hip::GraphNode> dependencies;
-      if (waits[i].empty()) dependencies = root;
-      for (const uint32_t before : waits[i]) {
-        std::vector<hip::GraphNode> end = {ends[before]};
-        if (loses_edges && waits[i].size() > 1 && followers[before] > 1) {
-          GFXGRAPH_TRY(adder_.add_empty_node(part.graph, end, expected));
-        }
-        dependencies.push_back(end.front());
-      }
-      GFXGRAPH_TRY(
-          adder_.add_turnovers(part.graph, part.first_operation + i, dependencies, expected));
-      const size_t nodes_before = expected;
-      GFXGRAPH_TRY(adder_.add_nodes(part.graph, part.first_operation + i, dependencies, expected));
-      ends[i] = dependencies.front();
-      nodes_[part.first_operation + i] = expected == nodes_before + 1 ? ends[i] : nullptr;
-    }
+    std::vector<hip::GraphNode> ends;
+    GFXGRAPH_TRY(add_part(part, part.graph, ends, expected, nodes_));
     size_t count = 0;
     GFXGRAPH_TRY(library.check(instance_.hip().hipGraphGetNodes(part.graph, nullptr, &count),
                                "hipGraphGetNodes"));
@@ -412,6 +415,49 @@ class GraphExecutor : public Executor {
     statistics_.nodes += expected;
     part.nodes = expected;
     part.edges = statistics_.edges - edges_before;
+    return {};
+  }
+
+  // The part's nodes, behind `before`, which the last ones become.
+  [[gnu::cold]] Result<void> add_part(const GraphPart& part, hip::Graph graph,
+                                      std::vector<hip::GraphNode>& before, size_t& expected,
+                                      std::vector<hip::GraphNode>& nodes) {
+    const HipLibrary& library = instance_.library();
+    const std::vector<std::vector<uint32_t>> waits = predecessors(part);
+    std::vector<uint32_t> followers(part.operation_count);
+    for (const std::vector<uint32_t>& wait : waits) {
+      for (const uint32_t one : wait) ++followers[one];
+    }
+    const bool loses_edges = library.avoids(HipQuirk::kGraphEdgeLost);
+    std::vector<hip::GraphNode> ends(part.operation_count);  // the last node of each operation
+    std::vector<hip::GraphNode> root = before;               // that all others follow
+    // Several of them would begin too early.
+    if (root.empty() && library.avoids(HipQuirk::kRootsBeginEarly) &&
+        has_several_roots(part, waits)) {
+      GFXGRAPH_TRY(adder_.add_empty_node(graph, root, expected));
+    }
+    std::vector<hip::GraphNode> last;
+    for (uint32_t i = 0; i < part.operation_count; ++i) {
+      GFXGRAPH_TRY(instance_.session().deadline().check("building the graphs"));
+      nodes[part.first_operation + i] = nullptr;
+      if (ends_nothing(part, i)) continue;
+      std::vector<hip::GraphNode> dependencies;
+      if (waits[i].empty()) dependencies = root;
+      for (const uint32_t earlier : waits[i]) {
+        std::vector<hip::GraphNode> end = {ends[earlier]};
+        if (loses_edges && waits[i].size() > 1 && followers[earlier] > 1) {
+          GFXGRAPH_TRY(adder_.add_empty_node(graph, end, expected));
+        }
+        dependencies.push_back(end.front());
+      }
+      GFXGRAPH_TRY(adder_.add_turnovers(graph, part.first_operation + i, dependencies, expected));
+      const size_t nodes_before = expected;
+      GFXGRAPH_TRY(adder_.add_nodes(graph, part.first_operation + i, dependencies, expected));
+      ends[i] = dependencies.front();
+      nodes[part.first_operation + i] = expected == nodes_before + 1 ? ends[i] : nullptr;
+      if (followers[i] == 0) last.push_back(ends[i]);
+    }
+    if (!last.empty()) before = std::move(last);
     return {};
   }
 
@@ -475,7 +521,7 @@ class GraphExecutor : public Executor {
   uint32_t limit_;
   Dag dag_;
   std::vector<GraphPart> parts_;
-  std::vector<std::string> outside_;
+  std::vector<SharedGraph*> in_;  // of compositions
   GraphStatistics statistics_;
   GraphNodes adder_{instance_, statistics_.edges};
   GraphUpdates updates_;

@@ -12,6 +12,13 @@
 
 namespace gfxgraph::replayer {
 
+// A step's nodes in a graph that others share (flow/composition.h), by operation.
+struct SharedGraph {
+  hip::GraphExec executable = nullptr;  // null: not built yet
+  std::vector<hip::GraphNode> nodes;    // null: none, or several
+  bool stale = true;                    // must be built again before its next launch
+};
+
 struct GraphStatistics {
   uint32_t graphs = 0;
   uint64_t nodes = 0;
@@ -57,6 +64,16 @@ class Executor {
   // What run() has submitted. Eager mode counts none: a step waits before it changes a value.
   virtual RunsInFlight& runs() = 0;
   virtual GraphStatistics graph_statistics() const { return {}; }
+
+  // Adds the nodes of the whole program to `graph`, behind `before` (empty: where it begins), and
+  // counts them; the last ones become `before`. From then on changes are made in `shared`, too,
+  // once it is executable, until forget(). kUnsupported, naming why: one graph cannot hold it.
+  virtual Result<void> add_to(hip::Graph graph, std::vector<hip::GraphNode>& before, size_t& count,
+                              SharedGraph& shared) {
+    (void)graph, (void)before, (void)count, (void)shared;
+    return fail(Status::kUnsupported, "its step is not of mode graph");
+  }
+  virtual void forget(const SharedGraph& shared) noexcept { (void)shared; }
 };
 
 // Waits at the end of its scope, if something failed before wait() returned.

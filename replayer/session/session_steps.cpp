@@ -89,7 +89,11 @@ UsedBuffers find_used_buffers(const Program& program) {
   return result;
 }
 
-Result<void> SessionStep::begin_run(hip::Stream stream) {
+bool SessionStep::conflicts_with(const SessionStep& other) const {
+  return std::ranges::find(conflicts_, &other, &Conflict::other) != conflicts_.end();
+}
+
+Result<void> SessionStep::begin_run(hip::Stream stream, std::span<SessionStep* const> together) {
   if (conflicts_.empty()) {
     flight_stream_.store(stream, std::memory_order_relaxed);
     flight_.store(Flight::kSubmitting, std::memory_order_release);
@@ -105,17 +109,21 @@ Result<void> SessionStep::begin_run(hip::Stream stream) {
       if (!submits) flight.store(before);
     }
   } begun{flight_};
-  GFXGRAPH_TRY(check_conflicts(stream));
+  GFXGRAPH_TRY(check_conflicts(stream, together));
   flight_stream_.store(stream, std::memory_order_relaxed);
   begun.submits = true;
   return {};
 }
 
-Result<void> SessionStep::check_conflicts(hip::Stream stream) const {
+Result<void> SessionStep::check_conflicts(hip::Stream stream,
+                                          std::span<SessionStep* const> together) const {
   for (const Conflict& conflict : conflicts_) {
     const SessionStep& other = *conflict.other;
     const Flight flight = other.flight_.load();
     if (flight == Flight::kNone) continue;
+    if (flight == Flight::kSubmitting &&
+        std::ranges::find(together, conflict.other) != together.end())
+      continue;
     if (flight == Flight::kSubmitted) {
       const hip::Stream theirs = other.flight_stream_.load(std::memory_order_relaxed);
       if (theirs == stream && other.holds_its_stream()) continue;
@@ -160,6 +168,20 @@ void SessionSteps::leave(SessionStep& step) noexcept {
     std::erase_if(other->conflicts_,
                   [&](const SessionStep::Conflict& conflict) { return conflict.other == &step; });
   }
+}
+
+Result<void> SessionSteps::begin_together(std::span<SessionStep* const> steps, hip::Stream stream) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    Result<void> begun = steps[i]->begin_run(stream, steps);
+    if (begun) continue;
+    end_together(steps.first(i));
+    return begun;
+  }
+  return {};
+}
+
+void SessionSteps::end_together(std::span<SessionStep* const> steps) noexcept {
+  for (SessionStep* const step : steps) step->end_run();
 }
 
 Result<void> SessionSteps::wait() const {

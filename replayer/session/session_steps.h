@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,11 +39,14 @@ class SessionStep {
   virtual const Program& used_program() const = 0;
   // Whether what comes later on the stream of a run follows it.
   virtual bool holds_its_stream() const = 0;
+  // Whether one of the two writes memory that the other uses.
+  bool conflicts_with(const SessionStep& other) const;
 
  protected:
   // Around the calls that submit a run to `stream`. kUnsupported, while one that it shares written
-  // buffers with may be in flight on another stream, or is being submitted. Takes no lock.
-  Result<void> begin_run(hip::Stream stream);
+  // buffers with may be in flight on another stream, or is being submitted, but for those that are
+  // submitted `together`, by whoever orders them. Takes no lock.
+  Result<void> begin_run(hip::Stream stream, std::span<SessionStep* const> together = {});
   void end_run() { flight_.store(Flight::kSubmitted, std::memory_order_release); }
   void completed() { flight_.store(Flight::kNone, std::memory_order_release); }
   bool in_flight() const { return flight_.load(std::memory_order_acquire) != Flight::kNone; }
@@ -56,7 +60,7 @@ class SessionStep {
   };
   std::optional<UsedBuffers> buffers_;  // looked for when there are two steps
   std::vector<Conflict> conflicts_;
-  Result<void> check_conflicts(hip::Stream stream) const;
+  Result<void> check_conflicts(hip::Stream stream, std::span<SessionStep* const> together) const;
 
   // Set by the thread that runs the step; others read them.
   std::atomic<Flight> flight_ = Flight::kNone;
@@ -72,6 +76,10 @@ class SessionSteps {
   size_t count() const { return steps_.size(); }
   // Blocks until everything submitted by any of them is complete.
   Result<void> wait() const;
+
+  // Around one launch on `stream` that is a run of each of these: all begin, or none.
+  static Result<void> begin_together(std::span<SessionStep* const> steps, hip::Stream stream);
+  static void end_together(std::span<SessionStep* const> steps) noexcept;
 
  private:
   std::vector<SessionStep*> steps_;
