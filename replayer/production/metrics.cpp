@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "replayer/production/openmetrics.h"
+
 namespace gfxgraph::replayer {
 namespace {
 
@@ -41,29 +43,6 @@ constexpr Number kGauges[] = {
     {"gfxgraph_pool_device_bytes", &Info::device_bytes, "Device memory that buckets hold.",
      "bytes"},
 };
-
-struct Quantile {
-  const char* label;
-  double share;
-};
-constexpr Quantile kQuantiles[] = {{"0.5", 0.5}, {"0.9", 0.9}, {"0.99", 0.99}};
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char one : text) {
-    if (one == '\\' || one == '"') result += '\\';
-    if (one == '\n') {
-      result += "\\n";
-    } else {
-      result += one;
-    }
-  }
-  return result;
-}
-
-std::string seconds(uint64_t nanoseconds) {
-  return fmt::format("{}.{:09}", nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000);
-}
 
 struct BucketSample {
   std::string labels;  // pool and bucket
@@ -159,6 +138,23 @@ std::vector<BucketSample> samples_of(std::span<Pool* const> pools) {
 }
 
 }  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char one : text) {
+    if (one == '\\' || one == '"') result += '\\';
+    if (one == '\n') {
+      result += "\\n";
+    } else {
+      result += one;
+    }
+  }
+  return result;
+}
+
+std::string seconds(uint64_t nanoseconds) {
+  return fmt::format("{}.{:09}", nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000);
+}
 
 const char* way_name(uint32_t way) noexcept { return way < kWays.size() ? kWays[way] : "unknown"; }
 const char* fall_name(uint32_t fall) noexcept {

@@ -90,6 +90,7 @@ ROOMS = {
         "step": {"abi", "check", "memory", "modes", "program", "session"},
         "capi": {"abi", "check", "memory", "program", "session", "step"},
         "production": {"abi", "capi", "session", "step"},
+        "flow": {"abi", "capi", "production", "program", "session", "step"},
         "tool": {"abi", "check", "code", "memory", "program", "session", "step"},
     },
 }
