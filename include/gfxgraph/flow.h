@@ -2,10 +2,10 @@
  * gfxgraph.h and production.h, whose rules for errors, structures, ownership, processes, functions
  * of the caller (gfxgraph_work_t), ways and reasons apply.
  *
- *   branches      one of several pieces of work, chosen per run by a value of the host or the
- * device loops         one piece of work, as often as the host says or while a flag of the device
- * is set compositions  steps in sequence or beside each other, as one graph pipelines     one piece
- * of work over several sets of buffers, whose runs overlap
+ *   branches      one of several pieces of work, chosen per run by the host or by the device
+ *   loops         one piece, as often as the host says or while a flag of the device is set
+ *   compositions  steps in sequence or beside each other, as one graph
+ *   pipelines     one piece over several sets of buffers, whose runs overlap
  *
  * Work is a function of the caller, which is captured when it runs first and then repeated as a
  * graph, a batch or call by call; or a step that the caller captured. What cannot be captured, or

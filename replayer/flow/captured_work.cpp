@@ -76,8 +76,12 @@ void CapturedWork::give_up_all(uint32_t fall, const Error& why) {
 
 Result<void> CapturedWork::call(hip::Stream stream, bool captured, WorkResult& result) {
   result.way = captured ? GFXGRAPH_WAY_CAPTURE : GFXGRAPH_WAY_WORK;
-  const gfxgraph_call_t one{sizeof one, captured ? 1u : 0u, memory_.rows, memory_.addresses,
-                            stream};
+  gfxgraph_call_t one{};
+  one.struct_size = sizeof one;
+  one.captured = captured ? 1 : 0;
+  one.size = memory_.rows;
+  one.memory = memory_.addresses;
+  one.hip_stream = stream;
   {
     const auto lock = device_->launching();
     result.work_status = piece_.work(piece_.work_context, &one);

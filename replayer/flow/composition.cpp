@@ -46,7 +46,8 @@ Result<void> Composition::check_parts() const {
                                 device, device_->ordinal()));
     }
     if (i > 0 && one.stage < parts_[i - 1].stage) return refuse("stages do not ascend");
-    for (size_t k = i; k-- > 0 && parts_[k].stage == one.stage;) {
+    for (size_t k = 0; k < i; ++k) {
+      if (parts_[k].stage != one.stage) continue;
       if (parts_[k].step == one.step)
         return refuse(fmt::format("part {} of the same stage is the same step", k));
       if (parts_[k].step->conflicts_with(*one.step)) {

@@ -5,7 +5,7 @@ import re
 import sources
 
 LIST = sources.ROOT / "tests" / "e2e" / "replayed_programs.txt"
-FOLDERS = ("samples/", "tests/capture/", "tests/e2e/", "tests/hsa/hip/", "tests/libraries/", "tests/production/", "tests/recorder/", "tests/replayer/", "tests/runtimes/")
+FOLDERS = ("samples/", "tests/capture/", "tests/e2e/", "tests/flow/", "tests/hsa/hip/", "tests/libraries/", "tests/production/", "tests/recorder/", "tests/replayer/", "tests/runtimes/")
 
 
 def main():

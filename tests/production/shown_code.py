@@ -1,4 +1,7 @@
-"""Each block of C++ in docs/production.md is in one of the samples that it names, as it is shown, but for its indentation."""
+"""shown_code.py [PAGE SAMPLE...]: each block of C++ of the page is in one of the samples as it is shown, but for its indentation.
+
+Without arguments: docs/production.md and its samples.
+"""
 
 import re
 import sys
@@ -13,15 +16,16 @@ def lines_of(text):
 
 
 def main():
-    shown = re.findall(r"^```cpp\n(.*?)^```$", (SOURCE / "docs" / "production.md").read_text(), re.MULTILINE | re.DOTALL)
-    samples = [(SOURCE / "samples" / name / f"{name}.hip").read_text().splitlines() for name in ("buckets", "decode_pool")]
+    page, *names = sys.argv[1:] or ("docs/production.md", "buckets", "decode_pool")
+    shown = re.findall(r"^```cpp\n(.*?)^```$", (SOURCE / page).read_text(), re.MULTILINE | re.DOTALL)
+    samples = [(SOURCE / "samples" / name / f"{name}.hip").read_text().splitlines() for name in names]
     missing = []
     for block in shown:
         wanted = lines_of(block)
         if not any(lines_of("\n".join(sample[i:i + len(wanted)])) == wanted for sample in samples for i in range(len(sample))):
             missing.append(block)
     if not shown or missing:
-        print(f"{len(shown)} blocks in docs/production.md; not in the samples:", *missing, sep="\n")
+        print(f"{len(shown)} blocks in {page}; not in the samples:", *missing, sep="\n")
     return 0 if shown and not missing else 1
 
 

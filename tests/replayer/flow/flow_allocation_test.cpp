@@ -41,7 +41,9 @@ struct Fixed {
     gfxgraph_step_t made = nullptr;
     gfxgraph_range_t range = 0;
     const gfxgraph_piece_t captured = piece();
-    const gfxgraph_call_t call{sizeof call, 1, 0, nullptr, nullptr};
+    gfxgraph_call_t call{};
+    call.struct_size = sizeof call;
+    call.captured = 1;
     EXPECT_EQ(gfxgraph_capture_begin(nullptr, nullptr, &capture), GFXGRAPH_OK);
     EXPECT_EQ(captured.work(captured.work_context, &call), 0);
     EXPECT_EQ(gfxgraph_capture_end(capture, &trace), GFXGRAPH_OK) << gfxgraph_last_error();
