@@ -99,7 +99,7 @@ struct gfxgraph_capture_s {
   uint64_t number = 0;
   void* stream = nullptr;
   bool holds = false;
-  bool holding = false;  // the stream is captured
+  bool holding = false;          // the stream is captured
   uint64_t launches_before = 0;  // what was held
   StreamCapture held;
   uint32_t made_in = process_number();

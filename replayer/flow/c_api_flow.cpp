@@ -59,8 +59,9 @@ Result<PipelineRun> read_pipeline_run(const PoolSettings& settings,
     return fail(Status::kInvalidArgument,
                 fmt::format("{} has no memory: memory[{}] is null", settings.tensors[i].name, i));
   }
-  return PipelineRun{
-      {run.size, run.memory, run.hip_stream, false, nullptr}, run.no_wait == 0, run.behind_stream != 0};
+  return PipelineRun{{run.size, run.memory, run.hip_stream, false, nullptr},
+                     run.no_wait == 0,
+                     run.behind_stream != 0};
 }
 
 template <typename Handle>
@@ -159,7 +160,7 @@ gfxgraph_status_t gfxgraph_pipeline_submit(gfxgraph_pipeline_t pipeline,
     GFXGRAPH_ASSIGN_OR_RETURN(const PipelineRun checked,
                               read_pipeline_run(pipeline->thing.settings(), run));
     GFXGRAPH_TRY(check_stream(pipeline->device->library(),
-                                  checked.behind_stream ? checked.run.stream : nullptr));
+                              checked.behind_stream ? checked.run.stream : nullptr));
     uint64_t own = 0;
     GFXGRAPH_TRY(pipeline->thing.submit(checked, own));
     if (number != nullptr) *number = own;

@@ -6,9 +6,9 @@
 #include "replayer/flow/branches.h"
 #include "replayer/flow/composition.h"
 #include "replayer/flow/latency.h"
-#include "replayer/production/c_api_pool_internal.h"
 #include "replayer/flow/loop.h"
 #include "replayer/flow/pipeline.h"
+#include "replayer/production/c_api_pool_internal.h"
 
 namespace gfxgraph::replayer {
 
