@@ -55,21 +55,11 @@ const char* display_name(int index) noexcept {
                                              : "hipExtModuleLaunchKernel";
 }
 
-preload::DlsymFunction next_dlsym() noexcept {
-  static constinit std::atomic<preload::DlsymFunction> cached{nullptr};
-  preload::DlsymFunction function = cached.load(std::memory_order_relaxed);
-  if (function != nullptr) return function;
-  const preload::DlsymFunction system = preload::system_dlsym();
-  void* const next = preload::call_dlsym(system, RTLD_NEXT, "dlsym");
-  function = next == nullptr ? system : reinterpret_cast<preload::DlsymFunction>(next);
-  cached.store(function, std::memory_order_relaxed);
-  return function;
-}
-
 void* runtime_function(const char* name) noexcept {
-  void* const found = preload::find_hip_function(next_dlsym(), name);
+  void* const found = preload::find_hip_function(preload::next_dlsym(), name);
   // Libraries behind this one have hooks for what some runtimes lack: only their own look-up tells.
-  if (find_call(name) >= 0 && preload::call_dlsym(next_dlsym(), RTLD_DEFAULT, name) == nullptr)
+  if (find_call(name) >= 0 &&
+      preload::call_dlsym(preload::next_dlsym(), RTLD_DEFAULT, name) == nullptr)
     return nullptr;
   return found;
 }

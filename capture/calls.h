@@ -47,8 +47,4 @@ void learn_real_function(int index, void* function) noexcept;
 // A function of the runtime without a row, which the layer calls itself. nullptr: there is none.
 void* runtime_function(const char* name) noexcept;
 
-// The dlsym of the next library that has one (the recorder, or the software agent's HIP errors),
-// otherwise glibc's: what program looks up and the layer does not answer goes on there.
-preload::DlsymFunction next_dlsym() noexcept;
-
 }  // namespace gfxgraph::capture

@@ -75,7 +75,7 @@ extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_capture_enter(
 extern "C" __attribute__((visibility("hidden"))) gfxgraph::preload::DlsymAnswer
 gfxgraph_capture_dlsym(void* handle, const char* name, const char*, const void*) {
   using gfxgraph::preload::DlsymAnswer;
-  const DlsymAnswer ask_the_next_one{reinterpret_cast<void*>(next_dlsym()), 0};
+  const DlsymAnswer ask_the_next_one{reinterpret_cast<void*>(gfxgraph::preload::next_dlsym()), 0};
   if (name == nullptr || handle == RTLD_NEXT || !gfxgraph::preload::may_be_hip(name))
     return ask_the_next_one;
   const int index = find_call(name);
@@ -83,7 +83,7 @@ gfxgraph_capture_dlsym(void* handle, const char* name, const char*, const void*)
   // The hook exists whether or not the runtime has the function: only the runtime's result counts.
   if (handle == RTLD_DEFAULT)
     return {real_function(index) == nullptr ? nullptr : hook_function(index), 1};
-  void* const found = gfxgraph::preload::call_dlsym(next_dlsym(), handle, name);
+  void* const found = gfxgraph::preload::call_dlsym(gfxgraph::preload::next_dlsym(), handle, name);
   if (found == nullptr) return {nullptr, 1};
   learn_real_function(index, found);
   return {hook_function(index), 1};

@@ -51,6 +51,17 @@ void* call_dlsym(DlsymFunction dlsym, void* handle, const char* name) noexcept {
   return dlsym == nullptr ? nullptr : dlsym(handle, name);
 }
 
+DlsymFunction next_dlsym() noexcept {
+  static std::atomic<DlsymFunction> cached{nullptr};
+  DlsymFunction function = cached.load(std::memory_order_relaxed);
+  if (function != nullptr) return function;
+  const DlsymFunction system = system_dlsym();
+  void* const next = call_dlsym(system, RTLD_NEXT, "dlsym");
+  function = next == nullptr ? system : reinterpret_cast<DlsymFunction>(next);
+  cached.store(function, std::memory_order_relaxed);
+  return function;
+}
+
 bool find_loaded(const char* prefix, char (&path)[PATH_MAX]) noexcept {
   path[0] = '\0';
   Search search{prefix, path};

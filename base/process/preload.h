@@ -20,6 +20,10 @@ inline constexpr const char* kHipErrorsDlsym = "gfxgraph_hip_errors_dlsym";
 // glibc's dlsym, even when preloaded libraries define another. nullptr: not found, not glibc.
 DlsymFunction system_dlsym() noexcept;
 
+// The dlsym of the next library that has one (the recorder, or the software agent's HIP errors),
+// otherwise glibc's: what a program looks up and a library does not answer goes on there.
+DlsymFunction next_dlsym() noexcept;
+
 // Calls `dlsym` from this library. nullptr when `dlsym` is.
 void* call_dlsym(DlsymFunction dlsym, void* handle, const char* name) noexcept;
 

@@ -1,14 +1,13 @@
 #include "recorder/objects/code_registry.h"
 
-#include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
+#include <optional>
 
-#include "base/checked.h"
 #include "codeobj/code_object.h"
+#include "codeobj/image.h"
 #include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
@@ -23,7 +22,7 @@ struct FatBinaryWrapper {
 };
 constexpr uint32_t kFatBinaryMagic = 0x48495046;
 
-// The same as readable_bytes(), slowly, where no file can be opened.
+// The same as codeobj::readable_bytes_at(), slowly, where no file can be opened.
 uint64_t probed_bytes(uint64_t start) {
   constexpr uint64_t kPageBytes = 4096;
   std::byte byte{};
@@ -32,61 +31,10 @@ uint64_t probed_bytes(uint64_t start) {
   return end - start;
 }
 
-// Bytes from `address` to the end of the contiguous readable memory.
-uint64_t readable_bytes(const void* address) {
-  const uint64_t start = reinterpret_cast<uint64_t>(address);
-  uint64_t end = start;
-  std::ifstream maps(
-      "/proc/thread-self/maps");          // "self" is empty once main() has left by pthread_exit
-  if (!maps) return probed_bytes(start);  // the program has used up its descriptors
-  for (std::string line; std::getline(maps, line);) {
-    uint64_t low = 0;
-    uint64_t high = 0;
-    char read = '-';
-    if (std::sscanf(line.c_str(), "%lx-%lx %c", &low, &high, &read) != 3 || read != 'r') continue;
-    if (low <= end && end < high) end = high;
-  }
-  return end - start;
-}
-
-Result<uint64_t> elf_bytes(const std::byte* image, uint64_t readable) {
-  Elf64_Ehdr header;
-  if (readable < sizeof(header))
-    return fail(Status::kTruncated, "module image: no room for an ELF header");
-  std::memcpy(&header, image, sizeof(header));
-  if (header.e_ident[EI_CLASS] != ELFCLASS64)
-    return fail(Status::kUnsupported, "module image: 32-bit ELF");
-  uint64_t end = sizeof(header);
-  const auto cover = [&](uint64_t offset, uint64_t size) {
-    const auto sum = checked_add(offset, size);
-    end = std::max(end, sum.value_or(~uint64_t{0}));
-  };
-  cover(header.e_shoff, uint64_t{header.e_shnum} * header.e_shentsize);
-  cover(header.e_phoff, uint64_t{header.e_phnum} * header.e_phentsize);
-  if (end > readable)
-    return fail(Status::kTruncated, "module image: ELF tables beyond readable memory");
-  for (uint32_t i = 0; i < header.e_shnum && header.e_shentsize >= sizeof(Elf64_Shdr); ++i) {
-    Elf64_Shdr section;
-    std::memcpy(&section, image + header.e_shoff + uint64_t{i} * header.e_shentsize,
-                sizeof(section));
-    if (section.sh_type != SHT_NOBITS) cover(section.sh_offset, section.sh_size);
-  }
-  for (uint32_t i = 0; i < header.e_phnum && header.e_phentsize >= sizeof(Elf64_Phdr); ++i) {
-    Elf64_Phdr segment;
-    std::memcpy(&segment, image + header.e_phoff + uint64_t{i} * header.e_phentsize,
-                sizeof(segment));
-    cover(segment.p_offset, segment.p_filesz);
-  }
-  if (end > readable)
-    return fail(Status::kTruncated, "module image: ELF contents beyond readable memory");
-  return end;
-}
-
 Result<uint64_t> image_bytes(const std::byte* image) {
-  const uint64_t readable = readable_bytes(image);
-  if (readable >= SELFMAG && std::memcmp(image, ELFMAG, SELFMAG) == 0)
-    return elf_bytes(image, readable);
-  return codeobj::bundle_size(image, readable);
+  const std::optional<uint64_t> readable = codeobj::readable_bytes_at(image);
+  return codeobj::image_size(
+      image, readable ? *readable : probed_bytes(reinterpret_cast<uint64_t>(image)));
 }
 
 format::ArgumentKind argument_kind(const codeobj::Argument& argument) {
@@ -107,7 +55,11 @@ format::ArgumentKind argument_kind(const codeobj::Argument& argument) {
 Result<std::vector<std::byte>> copy_image(const void* image) {
   if (image == nullptr) return fail(Status::kInvalidArgument, "module image: null");
   const auto* bytes = static_cast<const std::byte*>(image);
-  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t size, image_bytes(bytes));
+  const std::optional<uint64_t> readable = codeobj::readable_bytes_at(image);
+  GFXGRAPH_ASSIGN_OR_RETURN(
+      const uint64_t size,
+      codeobj::image_size(bytes,
+                          readable ? *readable : probed_bytes(reinterpret_cast<uint64_t>(image))));
   std::vector<std::byte> copy(size);
   if (!read_program(reinterpret_cast<uint64_t>(image), copy))
     return fail(Status::kInvalidArgument, "module image: it cannot be read");
