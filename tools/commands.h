@@ -12,6 +12,7 @@ namespace gfxgraph::tools {
 int record_command(int argc, char** argv);
 int replay_command(int argc, char** argv);
 int run_command(int argc, char** argv);
+int accelerate_command(int argc, char** argv);
 int info_command(int argc, char** argv);
 int check_command(int argc, char** argv);
 int provenance_command(int argc, char** argv);

@@ -63,4 +63,7 @@ inline constexpr const char* kCaptureHelp =
 // The library that records: behind that one, in front of HIP's.
 inline constexpr std::string_view kRecorderLibrary = "libgfxgraph-recorder.so";
 
+// The library that holds launches that repeat (accelerate/): in front of all others.
+inline constexpr std::string_view kAccelerateLibrary = "libgfxgraph-accelerate.so";
+
 }  // namespace gfxgraph

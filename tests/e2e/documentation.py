@@ -12,7 +12,7 @@ from pathlib import Path
 from harness import main, require, run
 
 TOPICS = (("gfxgraph",), ("gfxgraph-record",), ("gfxgraph-replay",), *(("gfxgraph", command) for command in (
-    "run", "info", "check", "provenance", "coverage", "verify", "recover", "diff", "extract", "export", "report", "doctor")))
+    "run", "accelerate", "info", "check", "provenance", "coverage", "verify", "recover", "diff", "extract", "export", "report", "doctor")))
 
 
 def help_of(build, topic):

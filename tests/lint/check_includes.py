@@ -15,6 +15,7 @@ ALLOWED = {
     "check": {"base", "codeobj", "emulator", "format", "order"},
     "hsa": {"base", "codeobj", "emulator"},
     "capture": {"base"},
+    "accelerate": {"base", "codeobj"},
     "recorder": {"base", "codeobj", "format", "order", "pointers"},
     "replayer": {"base", "emulator", "format", "include", "order"},
     "tools": {"base", "codeobj", "emulator", "format", "include", "check", "order", "pointers", "recorder",
@@ -57,6 +58,10 @@ ROOMS = {
         "extract": {"cli.h", "commands.h", "read_limits.h", "worker.h"},
         "report": {"cli.h", "commands.h", "read_limits.h", "result_file.h", "text_sink.h", "worker.h", "info", "trace"},
     },
+    "accelerate": {
+        "hold": set(),
+        "hooks": {"hold"},
+    },
     "recorder": {
         "contract": set(),
         "tool": {"contract", "selection"},
@@ -97,7 +102,7 @@ ROOMS = {
 # Third-party headers that only some folders may name at all ...
 FOREIGN = {
     "llvm/": {"codeobj", "emulator"},
-    "hip/": {"capture", "recorder", "hsa", "samples"},
+    "hip/": {"accelerate", "capture", "recorder", "hsa", "samples"},
     "hsa/": {"hsa", "emulator"},
     "flatbuffers/": {"format"},
     "CLI/": {"tools", "recorder", "replayer"},

@@ -1,0 +1,44 @@
+// Finds sequences of launches that come again: the same kernels with the same arguments. Not
+// thread-safe; throws std::bad_alloc.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+
+#include "accelerate/hold/launch.h"
+
+namespace gfxgraph::accelerate {
+
+class Finder {
+ public:
+  // The longest sequence, and how many runs are compared with a new one. A run that alternates
+  // between up to that many sets of arguments is found.
+  static constexpr size_t kLongest = 512;
+  static constexpr size_t kRuns = 8;
+
+  explicit Finder(size_t shortest) noexcept : shortest_(shortest) {}
+
+  // The run goes on. False: it is as long as runs may be, and must end.
+  bool add(const Launch& launch, const Layout* layout) {
+    run_.add(launch, layout);
+    return run_.size() < kLongest;
+  }
+  bool running() const noexcept { return !run_.empty(); }
+  void* stream() const noexcept { return run_[0].stream; }
+
+  // The run ends: what follows is not of its sequence. What it has in common with an earlier one
+  // from their beginnings on, or the period that it repeats if it has no end of its own.
+  std::optional<Launches> end();
+  // Nothing that was seen counts any more.
+  void forget() noexcept;
+
+ private:
+  std::optional<Launches> period() const;
+
+  size_t shortest_;
+  Launches run_;
+  std::deque<Launches> runs_;  // the newest in front
+};
+
+}  // namespace gfxgraph::accelerate

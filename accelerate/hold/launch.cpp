@@ -1,0 +1,106 @@
+#include "accelerate/hold/launch.h"
+
+#include "base/hash.h"
+
+namespace gfxgraph::accelerate {
+namespace {
+
+uint64_t hash_of(const KeptLaunch& kept, std::span<const std::byte> arguments) noexcept {
+  uint64_t hash = mix(reinterpret_cast<uint64_t>(kept.function));
+  const auto add = [&hash](uint64_t value) { hash = mix(hash ^ value) + 1; };
+  add(reinterpret_cast<uint64_t>(kept.stream));
+  add(kept.shape.grid[0] | uint64_t{kept.shape.grid[1]} << 32);
+  add(kept.shape.grid[2] | uint64_t{kept.shape.block[0]} << 32);
+  add(kept.shape.block[1] | uint64_t{kept.shape.block[2]} << 32);
+  add(kept.shape.shared_bytes << 8 | static_cast<uint64_t>(kept.form));
+  for (size_t i = 0; i < arguments.size(); i += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, arguments.data() + i, std::min(sizeof(word), arguments.size() - i));
+    add(word);
+  }
+  return hash;
+}
+
+// Most arguments are pointers and numbers: no call for them.
+bool same_bytes(const void* left, const std::byte* right, size_t size) noexcept {
+  if (size == 8) return std::memcmp(left, right, 8) == 0;
+  if (size == 4) return std::memcmp(left, right, 4) == 0;
+  return std::memcmp(left, right, size) == 0;
+}
+
+}  // namespace
+
+void Launches::add(const Launch& launch, const Layout* layout) {
+  KeptLaunch kept{.form = launch.form,
+                  .function = launch.function,
+                  .shape = launch.shape,
+                  .stream = launch.stream,
+                  .layout = layout,
+                  .begin = static_cast<uint32_t>(bytes_.size())};
+  kept.size_bytes =
+      layout != nullptr ? layout->size_bytes : static_cast<uint32_t>(launch.packed.size());
+  // What lies between arguments is zero. Places of 16 bytes, so that arguments are aligned.
+  bytes_.resize(bytes_.size() + (size_t{kept.size_bytes} + 15) / 16 * 16);
+  std::byte* const to = bytes_.data() + kept.begin;
+  if (layout == nullptr) {
+    if (!launch.packed.empty()) std::memcpy(to, launch.packed.data(), launch.packed.size());
+  } else {
+    for (size_t i = 0; i < layout->places.size(); ++i) {
+      const ArgumentPlace& place = layout->places[i];
+      std::memcpy(to + place.offset_bytes, launch.params[i], place.size_bytes);
+    }
+  }
+  kept.hash = hash_of(kept, {to, kept.size_bytes});
+  kept_.push_back(kept);
+}
+
+void Launches::clear() noexcept {
+  kept_.clear();
+  bytes_.clear();
+}
+
+Launches Launches::part(size_t from, size_t count) const {
+  Launches made;
+  for (size_t i = from; i < from + count; ++i) {
+    KeptLaunch kept = kept_[i];
+    const std::span<const std::byte> own = arguments(i);
+    kept.begin = static_cast<uint32_t>(made.bytes_.size());
+    made.bytes_.insert(made.bytes_.end(), own.begin(), own.end());
+    made.bytes_.resize((made.bytes_.size() + 15) / 16 * 16);
+    made.kept_.push_back(kept);
+  }
+  return made;
+}
+
+bool Launches::same(size_t i, const Launch& launch) const noexcept {
+  const KeptLaunch& kept = kept_[i];
+  if (kept.function != launch.function || kept.form != launch.form ||
+      kept.stream != launch.stream || !(kept.shape == launch.shape))
+    return false;
+  const std::byte* const bytes = bytes_.data() + kept.begin;
+  if (kept.layout == nullptr) {
+    return kept.size_bytes == launch.packed.size() &&
+           (kept.size_bytes == 0 || same_bytes(launch.packed.data(), bytes, kept.size_bytes));
+  }
+  const std::vector<ArgumentPlace>& places = kept.layout->places;
+  if (launch.params == nullptr) return places.empty();
+  for (size_t k = 0; k < places.size(); ++k) {
+    if (!same_bytes(launch.params[k], bytes + places[k].offset_bytes, places[k].size_bytes))
+      return false;
+  }
+  return true;
+}
+
+bool Launches::same(size_t i, const Launches& other, size_t j) const noexcept {
+  const KeptLaunch& left = kept_[i];
+  const KeptLaunch& right = other.kept_[j];
+  if (left.hash != right.hash || left.function != right.function || left.form != right.form ||
+      left.stream != right.stream || !(left.shape == right.shape) || left.layout != right.layout ||
+      left.size_bytes != right.size_bytes)
+    return false;
+  return left.size_bytes == 0 ||
+         std::memcmp(bytes_.data() + left.begin, other.bytes_.data() + right.begin,
+                     left.size_bytes) == 0;
+}
+
+}  // namespace gfxgraph::accelerate

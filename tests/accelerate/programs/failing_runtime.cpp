@@ -1,0 +1,49 @@
+// A fake between the hooks and the runtime: the N-th call of a kind fails, N from FAILING_CALL, the
+// kind from FAILING_KIND: graph (what makes and launches graphs) or launch. Preloaded behind the
+// hooks. Prints how many there were.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+constexpr int kOutOfMemory = 2;  // hipErrorOutOfMemory
+
+std::atomic<int> calls{0};
+
+bool fails(const char* kind) {
+  static const char* const wanted = std::getenv("FAILING_KIND");
+  static const int which = [] {
+    const char* const text = std::getenv("FAILING_CALL");
+    return text == nullptr ? 0 : std::atoi(text);
+  }();
+  return wanted != nullptr && std::strcmp(wanted, kind) == 0 && ++calls == which;
+}
+
+struct AtEnd {
+  ~AtEnd() { std::fprintf(stderr, "failing_runtime: %d calls\n", calls.load()); }
+};
+const AtEnd at_end;
+
+}  // namespace
+
+// Integer arguments in registers and on the stack: enough of them for these, dim3 by value
+// included.
+#define FAILING(kind, name)                                                                    \
+  extern "C" __attribute__((visibility("default"))) int name(long a, long b, long c, long d,   \
+                                                             long e, long f, long g, long h,   \
+                                                             long i, long j, long k, long l) { \
+    using Function =                                                                           \
+        int (*)(long, long, long, long, long, long, long, long, long, long, long, long);       \
+    static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, #name));              \
+    return fails(kind) ? kOutOfMemory : next(a, b, c, d, e, f, g, h, i, j, k, l);              \
+  }
+FAILING("graph", hipGraphCreate)
+FAILING("graph", hipGraphAddKernelNode)
+FAILING("graph", hipGraphInstantiate)
+FAILING("graph", hipGraphLaunch)
+FAILING("graph", hipGraphDestroy)
+FAILING("launch", hipLaunchKernel)
