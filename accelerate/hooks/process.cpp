@@ -109,7 +109,13 @@ void make_report(Holder& all) noexcept {
   }
 }
 
-void at_exit() noexcept { end_process(true); }
+// Handlers that run later may launch: these calls are made as they are, because parts of the
+// runtime may have ended.
+void at_exit() noexcept {
+  end_process(true);
+  if (Holder* const all = holder(); all != nullptr && is_own_process())
+    all->stop("the process ends");
+}
 
 void before_fork() noexcept {
   if (Holder* const all = holder(); all != nullptr) all->before_fork();
