@@ -3,6 +3,7 @@ checked. scripts/workloads/all says which programs there are."""
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections import Counter
@@ -80,6 +81,23 @@ class Measured:
 
     def tool(self, name, *arguments, codes=(0,)):
         return run(self.workload.suite, [self.build / "bin" / name, *arguments], self.workload.environment, codes)
+
+    def accelerated(self):
+        """What they print bare and accelerated, measured and with graphs of all that repeats: what is wrong, and what was held."""
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        program, wrong, held = self.workload.command(self.scratch), [], {}
+        try:
+            bare, _ = self.tool("gfxgraph", "run", "--device", "emulated", "--", *program)
+            for way in ("graph", "measured"):
+                words = ["--device", "emulated", "--json", self.scratch / "accelerate.json"]
+                done, _ = run(self.workload.suite, ["env", f"GFXGRAPH_ACCELERATE_WAY={way}", self.build / "bin/gfxgraph", "accelerate",
+                                                    *words, "--", *program], self.workload.environment)
+                held |= {way: int((re.findall(r"looked at, (\d+) held", done.stderr) or ["0"])[0])}
+                if self.workload.output(done.stdout) != self.workload.output(bare.stdout):
+                    wrong.append(f"{way}: it prints something else")
+        except (Broken, subprocess.TimeoutExpired) as problem:
+            wrong.append(str(problem))
+        return wrong, held
 
     def row(self, only_check=False):
         row = {"program": self.workload.name, "runtime": RUNTIMES[self.workload.suite]}

@@ -40,6 +40,7 @@ class Runner:
         self.devices = ["--devices", "3"] if "+devices" in options.features else []
         self.capture = ["--capture"] if options.capture else []
         self.wrong_alone = []  # seeds whose programs are wrong without gfxgraph, with --bare-may-fail
+        self.held = 0  # launches, with --accelerate
         self.packets = [0, 0]  # replays, and those that were refused by name
         self.folder = self.root / "tests" / "programs_random"
         self.program = str(self.folder / "random_program")
@@ -73,6 +74,23 @@ class Runner:
         code, out, err = self.run(command + (["--to", last] if last else []), self.agent)
         hashes = {int(m[1]): m[2] for m in re.finditer(r"^seed (\d+): ok (\w+)$", out, re.M)}
         return hashes, "" if code == 0 else f"bare run: {ending(code)}: {tail(out + err)}"
+
+    def accelerated(self, seeds):
+        """Of programs that are only run by gfxgraph accelerate, as graphs of all that repeats: what went wrong, by seed."""
+        wrong = {}
+        hashes, problem = self.bare(seeds[0], seeds[-1])
+        library = str(self.root / "lib" / "gfxgraph" / "libgfxgraph-accelerate.so")
+        front = {**self.agent, "LD_PRELOAD": f"{library}:{self.agent.get('LD_PRELOAD', '')}", "GFXGRAPH_ACCELERATE_WAY": "graph"}
+        for seed in seeds:
+            alone = "" if seed in hashes else self.bare(seed)[1] or problem
+            code, out, err = self.run([self.program, *self.arguments(seed)], front)
+            self.held += sum(map(int, re.findall(r"looked at, (\d+) held", err)))
+            found = re.search(r"^seed \d+: ok (\w+)$", out, re.M)
+            if alone:
+                wrong[seed] = [alone]
+            elif code != 0 or not found or found[1] != hashes[seed]:
+                wrong[seed] = [f"accelerated run: {ending(code)}: {tail(out + err)}"]
+        return wrong
 
     def trace(self, seed):
         return self.scratch / f"{seed}.gfxg"
@@ -172,6 +190,8 @@ class Runner:
 
     def batch(self, seeds):
         """What went wrong, by seed."""
+        if self.options.accelerate:
+            return self.accelerated(seeds)
         wrong = {}
         hashes, problem = self.bare(seeds[0], seeds[-1])
         for seed in seeds if problem else ():
@@ -287,6 +307,7 @@ def main():
     parser.add_argument("--launches", action="store_true", help="record some launches of each program only, cut at random")
     parser.add_argument("--flight", action="store_true", help="record with a flight recorder of short segments, and replay all of them")
     parser.add_argument("--capture", action="store_true", help="with the capture layer, alone and recorded")
+    parser.add_argument("--accelerate", action="store_true", help="by gfxgraph accelerate instead: not recorded, the result is compared")
     parser.add_argument("--packed", action="store_true", help="replay with freed buffers in one arena always, not in half of the ways only")
     parser.add_argument("--rarely", type=int, default=10, help="every N-th seed also: auto, check, verify, info")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one process")
@@ -307,7 +328,10 @@ def main():
           f"{refused} were refused by name, {failed} failed")
     if options.bare_may_fail:
         print(f"{len(runner.wrong_alone)} are wrong without gfxgraph: seeds {', '.join(map(str, runner.wrong_alone)) or 'none'}")
-    print("mode packets: {} replays, {} refused by name".format(*runner.packets))
+    if options.accelerate:
+        print(f"{runner.held} launches were held")
+    else:
+        print("mode packets: {} replays, {} refused by name".format(*runner.packets))
     return 1 if failed else 0
 
 
