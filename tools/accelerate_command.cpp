@@ -17,7 +17,8 @@ int accelerate_command(int argc, char** argv) {
   const SplitArguments split = split_arguments(argc, argv);
   CLI::App app(
       "Runs a HIP program and submits launches that repeat as graphs where that was measured to "
-      "be\nfaster (docs/production/accelerate.md). The program's output and exit code pass through unchanged; "
+      "be\nfaster (docs/production/accelerate.md). The program's output and exit code pass through "
+      "unchanged; "
       "a short\nreport goes to stderr at its end. GFXGRAPH=0 in the environment turns it off, "
       "GFXGRAPH=debug\ntells each choice.\n\nExample: gfxgraph accelerate -- ./app --size "
       "4096\nExample: gfxgraph accelerate --json report.json --quiet -- ./app",

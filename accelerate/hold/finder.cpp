@@ -6,11 +6,25 @@
 namespace gfxgraph::accelerate {
 namespace {
 
-size_t common_beginning(const Launches& left, const Launches& right) noexcept {
-  const size_t most = std::min(left.size(), right.size());
-  size_t i = 0;
-  while (i < most && left.same(i, right, i)) ++i;
-  return i;
+struct Stretch {
+  size_t begin = 0;
+  size_t count = 0;
+};
+
+// The longest that both have at the same place: an argument that changes is at the same place of
+// each run.
+Stretch longest_common(const Launches& left, const Launches& right) noexcept {
+  Stretch longest;
+  Stretch now;
+  for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+    if (!left.same(i, right, i)) {
+      now = {i + 1, 0};
+      continue;
+    }
+    ++now.count;
+    if (now.count > longest.count) longest = now;
+  }
+  return longest;
 }
 
 }  // namespace
@@ -19,10 +33,12 @@ std::optional<Launches> Finder::end() {
   std::optional<Launches> found;
   if (run_.size() >= kLongest) found = period();
   if (!found && run_.size() >= shortest_) {
-    size_t longest = 0;
-    for (const Launches& earlier : runs_)
-      longest = std::max(longest, common_beginning(run_, earlier));
-    if (longest >= shortest_) found = run_.part(0, longest);
+    Stretch longest;
+    for (const Launches& earlier : runs_) {
+      const Stretch common = longest_common(run_, earlier);
+      if (common.count > longest.count) longest = common;
+    }
+    if (longest.count >= shortest_) found = run_.part(longest.begin, longest.count);
   }
   if (run_.size() >= shortest_) {
     runs_.push_front(std::exchange(run_, {}));

@@ -27,8 +27,9 @@ class Finder {
   bool running() const noexcept { return !run_.empty(); }
   void* stream() const noexcept { return run_[0].stream; }
 
-  // The run ends: what follows is not of its sequence. What it has in common with an earlier one
-  // from their beginnings on, or the period that it repeats if it has no end of its own.
+  // The run ends: what follows is not of its sequence. The longest stretch that it has in common
+  // with an earlier one, at the same place of both, or the period that it repeats if it has no end
+  // of its own.
   std::optional<Launches> end();
   // Nothing that was seen counts any more.
   void forget() noexcept;

@@ -163,7 +163,7 @@ TEST_F(HolderTest, AMismatchAtEachPlaceSubmitsAsItCame) {
 }
 
 TEST_F(HolderTest, ArgumentsGridAndStreamAreCompared) {
-  make(WayAsked::kGraph);
+  make(WayAsked::kGraph, kNewHip, 20);
   for (int r = 0; r < 3; ++r) {
     step(0, 20);
     wait();
