@@ -1,4 +1,4 @@
-"""Triton kernels by gfxgraph.triton: values as NumPy's, and planted faults at their Python lines. scripts/check-triton."""
+"""Triton kernels by gfxgraph.triton: values as NumPy's, and planted faults at their Python lines. scripts/experiments/check-triton."""
 
 import sys
 from pathlib import Path
