@@ -110,6 +110,10 @@ def library(name, suite, *link):
                     f"scripts/runtime-root {suite} {package}")
 
 
+def last_line(text):
+    return text.splitlines()[-1:]
+
+
 def verdict(text):
     """The driver's last word: the rest has times and addresses."""
     return [line for line in text.splitlines() if "verification" in line]
@@ -140,6 +144,24 @@ def migraphx(kind, half=False, environment=None):
                     "scripts/runtime-root sid migraphx", environment=environment or {}, output=verdict)
 
 
+def compiled(scratch, source, *options):
+    """A program in the root with MIGraphX."""
+    # Debian's package lacks this header, which says how functions are exported.
+    header = scratch / "include/migraphx/api/export.h"
+    header.parent.mkdir(parents=True, exist_ok=True)
+    header.write_text("#define MIGRAPHX_C_EXPORT\n", encoding="utf-8")
+    program = scratch / Path(source).stem
+    run("sid", ["hipcc", "--offload-arch=gfx1030", "-std=c++20", "-O1", "-I", scratch / "include", "-o", program, source, *options])
+    return program
+
+
+def gfxgraph_library():
+    libraries = (REPOSITORY / build / "lib").resolve()
+    return ["-I", "include", "-L", libraries, "-lgfxgraph", f"-Wl,-rpath,{libraries}"]
+
+
+LINKED_NEEDS = ["usr/bin/migraphx-driver", "usr/include/migraphx/migraphx.h"]
+LINKED_REMEDY = "scripts/runtime-root sid migraphx libmigraphx-c-dev"
 MODES = {"eager": 0, "batch": 1, "graph": 2, "auto": 3}  # gfxgraph_mode_t
 INPUTS = (1, 2, 3)  # seeds; the first one's inference is recorded
 
@@ -147,21 +169,12 @@ INPUTS = (1, 2, 3)  # seeds; the first one's inference is recorded
 def migraphx_linked(kind):
     """A program that computes a model with MIGraphX, and one that replays its inference through libgfxgraph with buffers of its own."""
 
-    def compiled(scratch, name, *options):
-        program = scratch / name
-        run("sid", ["hipcc", "--offload-arch=gfx1030", "-O1", "-o", program, f"tests/migraphx/{name}.cpp", *options])
-        return program
-
     def inference(scratch, seed):
         return [scratch / "inference", scratch / "model.onnx", scratch / f"result.{seed}", seed]
 
     def command(scratch):
         subprocess.run([sys.executable, "tests/migraphx/make_onnx.py", kind, scratch / "model.onnx"], check=True)
-        # Debian's package lacks this header, which says how functions are exported.
-        header = scratch / "include/migraphx/api/export.h"
-        header.parent.mkdir(parents=True, exist_ok=True)
-        header.write_text("#define MIGRAPHX_C_EXPORT\n", encoding="utf-8")
-        compiled(scratch, "inference", "-I", scratch / "include", "-lmigraphx_c")
+        compiled(scratch, "tests/migraphx/inference.cpp", "-lmigraphx_c")
         return inference(scratch, INPUTS[0])
 
     def judge(_text, scratch):
@@ -172,16 +185,30 @@ def migraphx_linked(kind):
         return ""  # linked() compares
 
     def linked(trace, scratch):
-        libraries = (REPOSITORY / build / "lib").resolve()
-        program = compiled(scratch, "linked", "-L", libraries, "-lgfxgraph", f"-Wl,-rpath,{libraries}")
+        program = compiled(scratch, "tests/migraphx/linked.cpp", *gfxgraph_library())
         results = [one for seed in INPUTS for one in (seed, scratch / f"result.{seed}")]
         for number in MODES.values():
             run("sid", [build / "bin/gfxgraph", "run", "--device", "emulated", "--", program, trace, number, *results])
         return (f"linked to libgfxgraph with buffers of its own, {', '.join(MODES)}: "
                 f"{len(INPUTS)} inputs give the bytes that MIGraphX gives")
 
-    return Workload(f"migraphx-{kind}-linked", "sid", command, judge, ["usr/include/migraphx/migraphx.h"],
-                    "scripts/runtime-root sid migraphx libmigraphx-c-dev", linked=linked)
+    return Workload(f"migraphx-{kind}-linked", "sid", command, judge, LINKED_NEEDS, LINKED_REMEDY, linked=linked)
+
+
+def migraphx_step():
+    """samples/migraphx_step, which captures steps of itself where it can: here without them, in judge() with them, and recorded as a whole."""
+
+    def command(scratch):
+        return [compiled(scratch, "samples/migraphx_step/migraphx_step.cpp", "-lmigraphx_c", *gfxgraph_library())]
+
+    def judge(_text, scratch):
+        done, _ = run("sid", [build / "bin/gfxgraph", "run", "--device", "emulated", "--capture-api", "--", scratch / "migraphx_step"])
+        if "no steps" in done.stdout:
+            raise Broken("no steps are captured")
+        graphs = sum(int(count) for count in re.findall(r"layers: bucket .* (\d+) graph,", done.stdout))
+        return f"bytes as from MIGraphX's own runs, numbers as from its reference for the CPU; with steps of its own the same, {graphs} runs by graphs"
+
+    return Workload("migraphx-step", "sid", command, judge, LINKED_NEEDS, LINKED_REMEDY, output=last_line)
 
 
 GROUPS = {
@@ -193,7 +220,8 @@ GROUPS = {
                   library("rocfft", "experimental", "-lrocfft"), library("rocsparse", "experimental", "-lrocsparse"),
                   library("rocprim", "experimental")],
     "migraphx": [migraphx(kind, half) for kind in ("mlp", "block", "blocks") for half in (False, True)]
-                + [migraphx("conv", half, MIOPEN) for half in (False, True)] + [migraphx_linked(kind) for kind in ("mlp", "block")],
+                + [migraphx("conv", half, MIOPEN) for half in (False, True)] + [migraphx_linked(kind) for kind in ("mlp", "block")]
+                + [migraphx_step()],
     "llama": [llama("f16"), llama("q8_0"), llama("q8_0", "on"), llama("q8_0", experts=4), llama("q4_0"), llama("q4_k_m")],
     "whisper": [whisper("f16", "-nfa"), whisper("f16"), whisper("q5_0", "-nfa"), whisper("q8_0")],
 }
