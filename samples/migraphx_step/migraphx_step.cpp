@@ -140,7 +140,7 @@ static void border(Programs& programs, hipStream_t stream) {
     programs.compare(scaled, y.numbers(), stream, "border");
   }
   expect(part.calls == 4, "border", "the host's part is called in each run");
-  std::printf("border: 1 capture, %d runs of two graphs with the host between\n", part.calls - 1);
+  std::printf("border: 1 capture, %d runs of two programs and the host between\n", part.calls - 1);
 }
 
 // ---- branch
@@ -174,7 +174,7 @@ static double cost(const gfxgraph::Pool& pool) {
 
 // A graph is not always the fastest way. One pool for each way, whose runs take turns, so that none
 // has the quiet moments.
-static void ways(const char* what, Programs& programs, hipStream_t stream) {
+static void ways(const char* what, Programs& programs, hipStream_t stream, bool captures) {
   const uint32_t all[] = {GFXGRAPH_WAY_GRAPH, GFXGRAPH_WAY_BATCH, GFXGRAPH_WAY_EAGER,
                           GFXGRAPH_WAY_WORK};
   std::vector<gfxgraph::Pool> pools;
@@ -183,6 +183,7 @@ static void ways(const char* what, Programs& programs, hipStream_t stream) {
     options.first_way = way;
     pools.push_back(programs.pool(options));
     pools.back().warm(stream);
+    expect(!captures || pools.back().info(0).way == way, what, "the pool has this way");
   }
   const Request one(numbers(50, programs.least() * kWidth));
   for (int run = 0; run < 25; ++run) {
@@ -252,8 +253,8 @@ static void run_all() {
     border(deep, stream);
     gone(stream);
   }
-  ways("layers", deep, stream);
-  ways("tiny", tiny, stream);
+  ways("layers", deep, stream, captures);
+  ways("tiny", tiny, stream, captures);
   HIP(hipStreamDestroy(stream));
 }
 

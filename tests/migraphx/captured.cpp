@@ -1,5 +1,7 @@
-// captured MODEL.onnx: a run of the model is captured (gfxgraph/capture.h) and repeated with other
-// inputs as a step in each mode. Each repetition is to leave the bytes of MIGraphX's own run.
+// captured MODEL.onnx [--hold]: a run of the model is captured (gfxgraph/capture.h) and repeated
+// with other inputs as a step in each mode. Each repetition is to leave the bytes of MIGraphX's own
+// run. With --hold the captured run is not done: MIGraphX's calls are held by HIP's stream capture
+// or the layer of docs/capture.md, which may refuse one; then exit code 3.
 #include <cstdio>
 #include <gfxgraph/gfxgraph.hpp>
 #include <utility>
@@ -26,13 +28,16 @@ static void repeat(const Model& model, gfxgraph::Step& step, hipStream_t stream)
   }
 }
 
-static int run(const char* file) {
+static int run(const char* file, bool hold) {
   const Model model(file);
   hipStream_t stream;
   HIP(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
   model.set_input(0);
-  gfxgraph::Capture capture(stream);
-  model.run(stream);
+  if (hold) model.run(stream);  // rocBLAS allocates in its first run, which no capture holds
+  gfxgraph_capture_options_t options = gfxgraph_capture_options_default();
+  if (hold) options.mode = GFXGRAPH_CAPTURE_HOLD;
+  gfxgraph::Capture capture(stream, options);
+  if (model.submit(stream) != migraphx_status_success) return 3;  // MIGraphX has printed why
   const gfxgraph::Trace trace = capture.end();
   HIP(hipStreamSynchronize(stream));
   for (const auto& [mode, name] : kModes) {
@@ -55,9 +60,10 @@ static int run(const char* file) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  const bool hold = argc == 3 && std::strcmp(argv[2], "--hold") == 0;
+  if (argc != 2 && !hold) return 2;
   try {
-    return run(argv[1]);
+    return run(argv[1], hold);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "captured: %s\n", failure.what());
     return 1;

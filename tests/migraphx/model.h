@@ -57,10 +57,15 @@ struct Model {
     }
   }
 
+  migraphx_status submit(hipStream_t stream) const {
+    migraphx_arguments_t results = nullptr;
+    const migraphx_status status =
+        migraphx_program_run_async(&results, program, parameters, stream, "ihipStream_t");
+    if (results != nullptr) MIGRAPHX(migraphx_arguments_destroy(results));
+    return status;
+  }
   void run(hipStream_t stream) const {
-    migraphx_arguments_t results;
-    MIGRAPHX(migraphx_program_run_async(&results, program, parameters, stream, "ihipStream_t"));
-    MIGRAPHX(migraphx_arguments_destroy(results));
+    must(submit(stream) == migraphx_status_success, "migraphx_program_run_async");
   }
   // The input becomes the numbers of the seed.
   void set_input(unsigned seed) const {
