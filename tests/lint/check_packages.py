@@ -32,6 +32,8 @@ import sources
 STARTERS = {"command", "env", "exec", "nice", "nohup", "sudo", "time", "timeout", "unshare", "xargs"}
 # Asked for by scripts that say what to do without them.
 OPTIONAL = {"sudo"}
+# Modules of PyPI that a user of the package may have, or that a check installs itself.
+WITH_PYPI = {"numpy", "pytest", "triton"}
 # Options that start no other program and read no other file.
 SAME_PROGRAMS = re.compile(r"-([IDOWw]|std=|g(dwarf-\d)?$|mno-|mwave|mcode-object-version|fPIC|pthread|fgpu-flush)")
 ABSOLUTE = re.compile(r"(?<![\w$.}/+-])/(?:usr|bin|lib|lib64|sbin|opt|etc)/[^\s\"'$;:,)(|&<>=\\]+")
@@ -230,14 +232,14 @@ def shell(uses):
 
 def python(uses):
     """Modules, where Debian's own Python finds them; and programs that are started by name."""
-    own = {path.stem for path in sources.files() if path.suffix == ".py"}
+    own = {path.stem for path in sources.files() if path.suffix == ".py"} | {"gfxgraph"} | WITH_PYPI
     modules = {}
     for path in sources.files():
         if path.suffix != ".py" or path.parts[:2] == ("tests", "libraries"):  # those are for other suites
             continue
         for node in ast.walk(ast.parse(sources.text(path))):
             found = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
-                [node.module] if isinstance(node, ast.ImportFrom) else []
+                [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
             for name in {name.split(".")[0] for name in found} - own:
                 modules.setdefault(name, path)
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.List) and node.args[0].elts:
