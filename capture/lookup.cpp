@@ -39,7 +39,7 @@ Answer answer_of(int index, const uint64_t* registers, const uint64_t* stack) {
     case CallRule::DEVICE: return captures().waits_for_device();
     case CallRule::STREAM: {
       const auto at =
-          static_cast<size_t>(kCallRows[index].stream_argument);  // a row of STREAM has one
+          static_cast<uint8_t>(kCallRows[index].stream_argument);  // a row of STREAM has one
       const uint64_t stream = at < 6 ? registers[at] : stack[at - 6];
       Captures::Work work = captures().work_on(key_of(reinterpret_cast<hipStream_t>(stream)));
       if (!work.captured()) return work.refused();

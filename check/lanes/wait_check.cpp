@@ -71,15 +71,14 @@ struct State {
     if (age >= left) age = kArrived;
   }
   static void issue(uint8_t& age) {
-    if (age != kArrived && ++age > kMostOutstanding) age = kArrived;
+    if (age != kArrived) age = age < kMostOutstanding ? static_cast<uint8_t>(age + 1) : kArrived;
   }
   static void wait(std::array<uint8_t, kVectors>& ages, unsigned left) {
     for (uint8_t& age : ages)
       if (age >= left) age = kArrived;
   }
   static void issue(std::array<uint8_t, kVectors>& ages) {
-    for (uint8_t& age : ages)
-      if (age != kArrived && ++age > kMostOutstanding) age = kArrived;
+    for (uint8_t& age : ages) issue(age);
   }
   // True: it changed.
   bool meet(const State& other) {

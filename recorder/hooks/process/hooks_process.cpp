@@ -58,6 +58,8 @@ Recorder& make_recorder() noexcept {
   const NoCancel own;
   static Recorder* const instance = [] {
     set_log_level(LogLevel::kOff);  // the process's stderr is not ours
+    // A program without memory for it ends here.
+    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new)
     auto* made = new Recorder(options_from_environment(), make_hip_device());
     recorded_process = getpid();
     (void)pthread_atfork(nullptr, nullptr, forked_child);

@@ -52,10 +52,10 @@ TEST_F(SurvivalTest, ThreadsThatAreCancelledAsynchronously) {
   const ProcessResult bare = run(environment + program, folder_.path());
   ASSERT_EQ(bare.code, 0) << bare.err;
   EXPECT_EQ(bare.out, "300 7\n");
+  const std::string recorder =
+      environment + RECORD_TOOL + " --device emulated --force -o " + path() + " -- " + program;
   for (int i = 0; i < 3; ++i) {
-    const ProcessResult recorded = run(
-        environment + RECORD_TOOL + " --device emulated --force -o " + path() + " -- " + program,
-        folder_.path());
+    const ProcessResult recorded = run(recorder, folder_.path());
     ASSERT_EQ(recorded.code, 0) << recorded.err;
     EXPECT_EQ(recorded.out, bare.out);
     const auto trace = open();

@@ -179,7 +179,7 @@ TEST_F(SafetyTest, StrictRefusesWhatDiffers) {
 
 TEST_F(SafetyTest, ADigestIsOfTheOutputsInTheirOrder) {
   options.digest = 1;
-  const auto digest_of = [&](std::vector<Rows> runs) {
+  const auto digest_of = [&](const std::vector<Rows>& runs) {
     create_at(GFXGRAPH_SAFETY_OFF);
     for (const Rows& rows : runs) EXPECT_EQ(run(rows), GFXGRAPH_OK);
     const std::string text = report();
