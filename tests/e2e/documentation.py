@@ -90,7 +90,7 @@ def recipes(build, scratch):
     source = Path(__file__).resolve().parents[2]
     text = (source / "README.md").read_text()
     blocks = re.findall(r"^```\n([^$`][^`]*)```$", text[text.index("\n## Recipes"):text.index("\n## Support")], re.MULTILINE)
-    require(len(blocks) == 6, f"{len(blocks)} blocks of commands")
+    require(len(blocks) == 7, f"{len(blocks)} blocks of commands")
     demo = scratch / "build" / "demo"
     demo.mkdir(parents=True)
     for name in ("include", "samples"):
