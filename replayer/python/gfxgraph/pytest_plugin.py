@@ -66,8 +66,11 @@ def pytest_cmdline_main(config: pytest.Config) -> Optional[int]:
         traces = sorted(folder.glob("*.gfxg"))
         if sarif and traces:
             options = shlex.split(config.getini("gfxgraph_check"))
-            subprocess.run([checking.program("gfxgraph"), "check", *options, "--format", "sarif", "--quiet", "-o", sarif,
-                            *map(str, traces)], check=False)
+            done = subprocess.run([checking.program("gfxgraph"), "check", *options, "--format", "sarif", "--quiet", "-o", sarif,
+                                   *map(str, traces)], check=False)
+            if done.returncode not in (0, checking.FOUND):
+                print(f"--gfxgraph-sarif {sarif}: gfxgraph check ended with exit code {done.returncode}", file=sys.stderr)
+                code = code or done.returncode
     finally:
         if not kept:
             shutil.rmtree(folder, ignore_errors=True)

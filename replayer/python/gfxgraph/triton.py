@@ -9,7 +9,7 @@
     for line in done.lines():
         print(line)
 
-Triton makes code that HIP 6 and newer load, not 5. Versions from 3.9 on refuse gfx1030; 3.3.1 and 3.6.0 were tested.
+Triton makes code that HIP 6 and newer load, not 5. 3.9 refuses gfx1030; 3.6.0 was tested.
 """
 
 from __future__ import annotations
