@@ -139,12 +139,16 @@ static void launch_inside() {
     *flag = 1;
   });
   const pthread_t self = pthread_self();
+  static std::atomic<bool> waits_now{false};
   std::thread later([self] {
-    usleep(100'000);
+    while (!waits_now) usleep(100);
+    usleep(300'000);  // a busy machine may take that long to enter the call
     pthread_kill(self, SIGUSR1);
   });
+  waits_now = true;
   CHECK(hipStreamSynchronize(stream));
   later.join();
+  CHECK(hipStreamSynchronize(beside));
   if (first(counted) != 1) _exit(7);
 }
 
