@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 namespace gfxgraph {
 
@@ -15,5 +16,10 @@ inline constexpr const char* kAgentZeroFunction = "gfxgraph_agent_zero";
 
 // The name of each of its devices. They are threads of the process that loaded the agent.
 inline constexpr const char* kAgentDeviceName = "gfxgraph emulated gfx1030";
+// And of devices that describe another target and execute nothing, with that target behind it.
+inline constexpr std::string_view kNullDeviceName = "gfxgraph null ";
+constexpr bool is_agent_device(std::string_view name) noexcept {
+  return name == kAgentDeviceName || name.starts_with(kNullDeviceName);
+}
 
 }  // namespace gfxgraph

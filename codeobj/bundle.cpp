@@ -14,6 +14,7 @@
 #include "codeobj/code_object.h"
 #include "codeobj/elf_image_internal.h"
 #include "codeobj/inflate_internal.h"
+#include "codeobj/targets.h"
 
 namespace gfxgraph::codeobj {
 namespace {
@@ -288,15 +289,6 @@ Target split_target(std::string_view text) {
   return target;
 }
 
-// The generic target (AMDGPUUsage, "Generic AMDGPU Targets") that covers a processor, or "".
-std::string_view generic_target(std::string_view processor) {
-  if (processor.starts_with("gfx103") && processor.size() == 7) return "gfx10-3-generic";
-  if (processor.starts_with("gfx101") && processor.size() == 7) return "gfx10-1-generic";
-  if (processor.starts_with("gfx11") && processor.size() == 7) return "gfx11-generic";
-  if (processor.starts_with("gfx12") && processor.size() == 7) return "gfx12-generic";
-  return "";
-}
-
 // How well code for `code` suits `gpu`; 0: it cannot run there.
 int suitability(const Target& code, const Target& gpu) {
   int score = 0;
@@ -338,6 +330,23 @@ std::string_view kind_of_archive(std::span<const std::byte> file) {
 }
 
 }  // namespace
+
+std::string_view generic_target(std::string_view processor) {
+  if (processor.starts_with("gfx94") || processor == "gfx950") return "gfx9-4-generic";
+  for (const std::string_view covered :
+       {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"})
+    if (processor == covered) return "gfx9-generic";
+  if (processor.size() != 7) return "";
+  if (processor.starts_with("gfx103")) return "gfx10-3-generic";
+  if (processor.starts_with("gfx101")) return "gfx10-1-generic";
+  if (processor.starts_with("gfx11")) return "gfx11-generic";
+  if (processor.starts_with("gfx120")) return "gfx12-generic";
+  return "";
+}
+
+bool code_suits(std::string_view code_target, std::string_view gpu_target) {
+  return suitability(split_target(code_target), split_target(gpu_target)) != 0;
+}
 
 Result<std::vector<BundleEntry>> unbundle(std::span<const std::byte> bytes) {
   std::vector<BundleEntry> entries;

@@ -14,15 +14,16 @@
 #include <vector>
 
 #include "base/demangle.h"
-#include "base/environment.h"
 #include "base/log.h"
 #include "base/process/device.h"
 #include "codeobj/dwarf/function_at.h"
+#include "hsa/host_kernels.h"
 #include "hsa/memory.h"
 #include "hsa/queue/host_calls.h"
 #include "hsa/queue/wait.h"
 #include "hsa/queue/watchdog.h"
 #include "hsa/runtime.h"
+#include "hsa/target.h"
 
 namespace gfxgraph::hsa {
 namespace {
@@ -46,7 +47,6 @@ struct DeviceState {
     std::atomic<emulator::Engine*> engine{nullptr};
   };
   std::array<EngineOfDevice, kMaxDevices> engines;
-  bool null_device = false;
 
   // Kernels that run now, and code to release once none runs.
   std::mutex code_mutex;
@@ -71,7 +71,6 @@ DeviceState& device_state() {
   static DeviceState* const instance = [] {
     auto* const made = new DeviceState();
     demangle_without_process();
-    made->null_device = environment_number("GFXGRAPH_NULL_DEVICE", 0, 1, 0) == 1;
     return made;
   }();
   return *instance;
@@ -114,7 +113,7 @@ emulator::Engine& engine(uint32_t device) {
 }
 
 void forget(const RetiredCode& code) {
-  if (!device_state().null_device) engine(code.device).remove_code(code.load_address);
+  if (execution() == Execution::kEmulated) engine(code.device).remove_code(code.load_address);
   std::erase_if(device_state().runtime_code,
                 [&](const auto& range) { return range.first == code.load_address; });
   std::erase_if(device_state().code,
@@ -225,6 +224,36 @@ Result<void> guard(const emulator::Dispatch& dispatch) {
   return kernel == nullptr ? Result<void>() : guard_host_calls(*kernel, dispatch.kernarg_address);
 }
 
+// Of the null device that describes a target. It rejects what no device could run, as the emulator
+// does.
+Result<void> run_copies(const emulator::Dispatch& dispatch, uint32_t device) {
+  const DeviceCode code = code_at(dispatch.kernel_object);
+  const codeobj::Kernel* const kernel = kernel_at(code, dispatch.kernel_object);
+  if (kernel == nullptr)
+    return fail(Status::kInvalidArgument,
+                fmt::format("bad dispatch: there is no kernel at {:#x}", dispatch.kernel_object));
+  if (code.device != device)
+    return fail(Status::kInvalidArgument,
+                fmt::format("bad dispatch: kernel {} is loaded on device {} only", kernel->name,
+                            code.device));
+  const uint32_t most_lds = target().row().lds_kib << 10;
+  const uint32_t lds =
+      std::max(dispatch.group_segment_bytes, kernel->descriptor.group_segment_bytes);
+  if (lds > most_lds)
+    return fail(Status::kInvalidArgument,
+                fmt::format("bad dispatch: kernel {}: {} bytes of LDS; {} has {}", kernel->name,
+                            lds, target().name(), most_lds));
+  uint64_t items = 1;
+  for (const uint16_t size : dispatch.workgroup_size) items *= size;
+  constexpr uint64_t kMostItems = 1024;
+  if (items == 0 || items > kMostItems)
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("bad dispatch: kernel {}: a workgroup of {} work items; 1 to {} are possible",
+                    kernel->name, items, kMostItems));
+  return run_on_host(*kernel, dispatch);
+}
+
 // Code is loaded for one agent (hsa_executable_load_agent_code_object). HIP 7.2.4 gives a queue the
 // kernels of other devices' graph nodes.
 std::string explain(const emulator::Fault& fault, const emulator::Dispatch& dispatch,
@@ -261,7 +290,7 @@ emulator::MemoryMap& Device::memory_map() { return device_state().map; }
 
 bool Device::run(const emulator::Dispatch& dispatch, uint32_t device) {
   DeviceState& s = device_state();
-  if (s.null_device) return true;
+  if (execution() == Execution::kNone) return true;
   if (faulted()) {
     s.skipped.fetch_add(1, std::memory_order_relaxed);
     end_hopeless_fill(dispatch);
@@ -275,6 +304,14 @@ bool Device::run(const emulator::Dispatch& dispatch, uint32_t device) {
                    GFXGRAPH_AGENT_FAULT_ILLEGAL, 0, device);
       return false;
     }
+  }
+  if (execution() == Execution::kCopies) {
+    const Result<void> done = run_copies(dispatch, device);
+    if (!done) {
+      record_fault(fmt::format("{}: {}", running.name(), done.error().message),
+                   GFXGRAPH_AGENT_FAULT_OTHER, 0, device);
+    }
+    return done.has_value();
   }
   emulator::Dispatch timed = dispatch;
   timed.keeps_clock = running.of_runtime();
@@ -290,14 +327,15 @@ bool Device::run(const emulator::Dispatch& dispatch, uint32_t device) {
 Result<void> Device::add_code(uint32_t device, uint64_t load_address,
                               std::shared_ptr<const codeobj::CodeObject> code) {
   DeviceState& s = device_state();
-  if (s.null_device) return {};
+  if (execution() == Execution::kNone) return {};
   const auto& kernels = code->kernels();
   const bool of_runtime =
       !kernels.empty() && std::all_of(kernels.begin(), kernels.end(), [](const auto& kernel) {
         return kernel.name.starts_with("__amd_rocclr_");
       });
   const uint64_t end = load_address + code->load_size_bytes();
-  GFXGRAPH_TRY(engine(device).add_code(load_address, code));
+  if (execution() == Execution::kEmulated)
+    GFXGRAPH_TRY(engine(device).add_code(load_address, code));
   const std::lock_guard lock(s.code_mutex);
   s.code.push_back({load_address, std::move(code), device});
   if (of_runtime) s.runtime_code.emplace_back(load_address, end);

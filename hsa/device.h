@@ -24,7 +24,7 @@ class Device {
 
   // Runs one kernel to its end, on the calling thread and the engine's workers. False if it
   // faulted, or if an earlier fault put the device into the error state: then nothing is executed.
-  // With $GFXGRAPH_NULL_DEVICE=1 no kernel is executed, to measure the host code alone.
+  // With $GFXGRAPH_NULL_DEVICE no kernel is executed (target.h).
   static bool run(const emulator::Dispatch& dispatch, uint32_t device);
 
   static Result<void> add_code(uint32_t device, uint64_t load_address,

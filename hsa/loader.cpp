@@ -11,10 +11,12 @@
 #include "base/checked.h"
 #include "codeobj/printf_formats.h"
 #include "codeobj/relocate.h"
+#include "codeobj/targets.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
 #include "hsa/queue/host_calls.h"
 #include "hsa/runtime.h"
+#include "hsa/target.h"
 
 namespace gfxgraph::hsa {
 namespace {
@@ -141,11 +143,11 @@ Result<LoadedObject> load(const Reader& reader, uint32_t device,
                           const std::map<std::string, uint64_t>& definitions) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const codeobj::CodeObject> code,
                             codeobj::CodeObject::parse(reader.bytes));
-  if (!std::ranges::any_of(kIsas,
-                           [&](const IsaRow& row) { return code->gpu_arch() == row.processor; })) {
-    return fail(Status::kUnsupported,
-                fmt::format("the code object is for {}, the emulated GPU is {}", code->target(),
-                            kIsas[0].processor));
+  if (!codeobj::code_suits(code->target(), target().name())) {
+    return fail(
+        Status::kUnsupported,
+        fmt::format("the code object is for {}, the {} GPU is {}", code->target(),
+                    execution() == Execution::kCopies ? "described" : "emulated", target().name()));
   }
   if (host_calls_denied() && codeobj::has_printf_formats(*code)) {
     return fail(Status::kUnsupported,

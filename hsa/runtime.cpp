@@ -13,6 +13,7 @@
 #include "hsa/memory.h"
 #include "hsa/queue/handlers.h"
 #include "hsa/queue/wait.h"
+#include "hsa/target.h"
 
 namespace gfxgraph::hsa {
 namespace {
@@ -65,6 +66,8 @@ uint32_t gpu_count() noexcept {
 hsa_status_t Runtime::init() {
   RuntimeState& s = runtime_state();
   if (s.forked.load()) return HSA_STATUS_ERROR_INVALID_RUNTIME_STATE;
+  if (!target_error())
+    return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_init", target_error().error());
   uint32_t count = s.references.load();
   do {
     if (count == UINT32_MAX) return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;

@@ -19,19 +19,6 @@ namespace gfxgraph::hsa {
 
 constexpr hsa_agent_t kCpuAgent{1};
 constexpr uint64_t kFirstGpu = 2;  // handle of device 0; the others follow
-constexpr hsa_isa_t kGfx1030Isa{1};
-constexpr hsa_isa_t kGenericIsa{2};
-// What a GPU agent executes, the best first. Code for a generic target runs on each GPU of its
-// family.
-struct IsaRow {
-  hsa_isa_t isa;
-  const char* name;
-  const char* processor;
-};
-constexpr IsaRow kIsas[] = {
-    {kGfx1030Isa, "amdgcn-amd-amdhsa--gfx1030", "gfx1030"},
-    {kGenericIsa, "amdgcn-amd-amdhsa--gfx10-3-generic", "gfx10-3-generic"},
-};
 
 // The number of identical GPUs, from $GFXGRAPH_DEVICES, read at first use. Devices are numbered
 // from 0, in HIP's order.

@@ -12,6 +12,7 @@
 
 #include "base/cli/print.h"
 #include "base/process/device.h"
+#include "base/process/null_device.h"
 #include "base/process/own_process.h"
 #include "base/process/program.h"
 #include "codeobj/code_object.h"
@@ -79,7 +80,7 @@ Error start_program(const std::vector<std::string>& command, bool emulated) {
     }
   }
   if (emulated) {
-    const std::string message = codeobj::explain_other_targets(*program, "gfx1030");
+    const std::string message = codeobj::explain_other_targets(*program, agent_target());
     if (!message.empty()) console::error(message);
   }
   std::string agent;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/process/null_device.h"
 #include "base/process/own_process.h"
 
 namespace gfxgraph {
@@ -28,6 +29,23 @@ bool kernel_driver_lists_gpu() {
 }
 
 }  // namespace
+
+std::string null_target() {
+  const char* const value = std::getenv(kNullDeviceVariable);
+  const std::string name = value == nullptr ? "" : value;
+  return name == "0" || name == "1" ? "" : name;
+}
+
+std::string agent_target() {
+  const std::string named = null_target();
+  return named.empty() ? kEmulatedProcessor : named;
+}
+
+std::string describe_agent_device() {
+  const std::string named = null_target();
+  if (named.empty()) return fmt::format("emulated {} (software agent)", kEmulatedProcessor);
+  return fmt::format("null {} (software agent; executes no kernel)", named);
+}
 
 Result<DeviceChoice> parse_device_choice(std::string_view text) {
   if (text == "auto") return DeviceChoice::kAuto;

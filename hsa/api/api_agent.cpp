@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 #include <span>
+#include <string>
 
 #include "base/agent_memory.h"
 #include "base/log.h"
@@ -20,6 +21,7 @@
 #include "hsa/memory.h"
 #include "hsa/queue/wait.h"
 #include "hsa/runtime.h"
+#include "hsa/target.h"
 
 using namespace gfxgraph;       // NOLINT: entry points are C
 using namespace gfxgraph::hsa;  // NOLINT
@@ -30,6 +32,11 @@ namespace {
 uint32_t* hdp_registers() {
   alignas(64) static uint32_t words[2];
   return words;
+}
+
+std::string device_name() {
+  if (execution() != Execution::kCopies) return kAgentDeviceName;
+  return std::string(kNullDeviceName) + std::string(target().row().processor);
 }
 
 struct HdpFlush {
@@ -53,10 +60,11 @@ hsa_status_t structured_agent_info(hsa_agent_t agent, uint32_t attribute, Answer
                                  gpu ? 128u << 20 : 0, 0};
       return value.put(bytes);
     }
-    case HSA_AGENT_INFO_ISA: return value.put(gpu ? kGfx1030Isa : hsa_isa_t{0});
+    case HSA_AGENT_INFO_ISA: return value.put(gpu ? target().isas().front().isa : hsa_isa_t{0});
     case HSA_AGENT_INFO_EXTENSIONS: {
       std::array<uint8_t, 128> bits{};
-      if (gpu) bits[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
+      if (gpu && target().row().images)
+        bits[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
       return value.put(bits);
     }
     case attribute::HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS:
@@ -93,7 +101,7 @@ hsa_status_t agent_info(hsa_agent_t agent, uint32_t attribute, Answer& value) {
   const uint32_t device = gpu ? device_of(agent) : 0;
   switch (attribute) {
 #define GFXGRAPH_AGENT_TEXT(name, cpu_text, gpu_text) \
-  case attribute::name: return value.put_text(gpu ? gpu_text : cpu_text);
+  case attribute::name: return value.put_text(gpu ? std::string_view(gpu_text) : cpu_text);
 #define GFXGRAPH_AGENT_SCALAR(type, name, cpu_value, gpu_value) \
   case attribute::name: return value.put(static_cast<type>(gpu ? (gpu_value) : (cpu_value)));
 #define GFXGRAPH_AGENT_U16(...) GFXGRAPH_AGENT_SCALAR(uint16_t, __VA_ARGS__)
@@ -138,9 +146,9 @@ hsa_status_t system_info(uint32_t attribute, Answer& value) {
 
 // Null: no such ISA.
 const IsaRow* find_isa(hsa_isa_t isa) {
-  const auto* const row =
-      std::ranges::find(kIsas, isa.handle, [](const IsaRow& known) { return known.isa.handle; });
-  return row == std::end(kIsas) ? nullptr : row;
+  for (const IsaRow& known : target().isas())
+    if (known.isa.handle == isa.handle) return &known;
+  return nullptr;
 }
 
 // HIP and OpenCL before generic targets refuse a GPU that has not exactly one ISA. Newer ones find
@@ -155,13 +163,13 @@ bool counts_isas(const void* caller) {
 
 hsa_status_t isa_info(const IsaRow& isa, uint32_t attribute, Answer& value) {
   switch (attribute) {
-    case HSA_ISA_INFO_NAME_LENGTH:
-      return value.put(static_cast<uint32_t>(std::strlen(isa.name) + 1));
-    case HSA_ISA_INFO_NAME: return value.put_bytes(isa.name, std::strlen(isa.name) + 1);
+    case HSA_ISA_INFO_NAME_LENGTH: return value.put(static_cast<uint32_t>(isa.name.size() + 1));
+    case HSA_ISA_INFO_NAME: return value.put_bytes(isa.name.c_str(), isa.name.size() + 1);
     case HSA_ISA_INFO_CALL_CONVENTION_COUNT: return value.put(uint32_t{1});
-    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE: return value.put(uint32_t{32});
+    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE:
+      return value.put(target().row().wavefront);
     case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT:
-      return value.put(uint32_t{32});
+      return value.put(target().row().waves);
     case HSA_ISA_INFO_MACHINE_MODELS: {
       const bool models[2] = {false, true};
       return value.put(models);
@@ -254,7 +262,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent,
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (!is_gpu(agent)) return HSA_STATUS_SUCCESS;
-    for (const IsaRow& row : kIsas) {
+    for (const IsaRow& row : target().isas()) {
       const hsa_status_t status = callback(row.isa, data);
       if (status != HSA_STATUS_SUCCESS || one) return status;
     }
@@ -265,7 +273,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent,
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_from_name(const char* name, hsa_isa_t* isa) {
   return entry("hsa_isa_from_name", [&] {
     if (name == nullptr || isa == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    for (const IsaRow& row : kIsas) {
+    for (const IsaRow& row : target().isas()) {
       if (std::string_view(name) != row.name) continue;
       *isa = row.isa;
       return HSA_STATUS_SUCCESS;
@@ -280,7 +288,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, h
     if (result == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (find_isa(code_object_isa) == nullptr || find_isa(agent_isa) == nullptr)
       return HSA_STATUS_ERROR_INVALID_ISA;
-    *result = code_object_isa.handle == agent_isa.handle || agent_isa.handle == kGfx1030Isa.handle;
+    *result = code_object_isa.handle == agent_isa.handle ||
+              agent_isa.handle == target().isas().front().isa.handle;
     return HSA_STATUS_SUCCESS;
   });
 }

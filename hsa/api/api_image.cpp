@@ -14,6 +14,7 @@
 #include "hsa/memory.h"
 #include "hsa/queue/watchdog.h"
 #include "hsa/runtime.h"
+#include "hsa/target.h"
 
 using namespace gfxgraph;       // NOLINT: entry points are C
 using namespace gfxgraph::hsa;  // NOLINT
@@ -145,6 +146,9 @@ hsa_status_t create(const char* call, hsa_agent_t agent,
   return entry(call, [&] {
     if (!is_gpu(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (data == nullptr || handle == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (execution() == Execution::kCopies)
+      return refuse(kFormatUnsupported, call,
+                    "images on the null device of a target: nothing executes HIP's copies of them");
     Made made;
     const hsa_status_t status = lay_out(call, descriptor, layout, row_pitch, slice_pitch, made);
     if (status != HSA_STATUS_SUCCESS) return status;

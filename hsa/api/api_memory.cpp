@@ -17,6 +17,7 @@
 #include "hsa/queue/signal.h"
 #include "hsa/queue/watchdog.h"
 #include "hsa/runtime.h"
+#include "hsa/target.h"
 
 using namespace gfxgraph;       // NOLINT: entry points are C
 using namespace gfxgraph::hsa;  // NOLINT
@@ -63,7 +64,7 @@ hsa_status_t for_each_pool(hsa_agent_t agent, const Callback& callback) {
 }
 
 uint64_t pool_bytes(const PoolRow& row) {
-  return row.pool == Pool::kGroup ? uint64_t{64} << 10 : device_memory_bytes();
+  return row.pool == Pool::kGroup ? uint64_t{target().row().lds_kib} << 10 : device_memory_bytes();
 }
 
 hsa_status_t pool_info(const PoolRow& row, uint32_t attribute, Answer& value) {

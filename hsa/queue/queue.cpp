@@ -20,6 +20,7 @@
 #include "hsa/queue/signal.h"
 #include "hsa/queue/watchdog.h"
 #include "hsa/runtime.h"
+#include "hsa/target.h"
 
 namespace gfxgraph::hsa {
 namespace {
@@ -87,8 +88,8 @@ Result<Queue*> Queue::create(uint32_t device, uint32_t slots, hsa_queue_type32_t
   shared.hsa_queue.size = slots;
   shared.group_segment_aperture_base_hi = emulator::Dispatch::kDefaultGroupApertureHi;
   shared.private_segment_aperture_base_hi = emulator::Dispatch::kDefaultPrivateApertureHi;
-  shared.max_cu_id = 71;
-  shared.max_wave_id = 31;
+  shared.max_cu_id = target().row().compute_units - 1;
+  shared.max_wave_id = target().row().waves - 1;
   shared.read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
   shared.queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64;
   try {

@@ -21,6 +21,7 @@
 #include "base/cli/exit_code.h"
 #include "base/cli/output.h"
 #include "base/file/new_file.h"
+#include "base/process/null_device.h"
 #include "base/process/own_process.h"
 #include "base/process/program.h"
 #include "codeobj/code_object.h"
@@ -346,10 +347,9 @@ Result<int> launch(const LaunchRequest& request) {
   }
   added.push_back("LD_PRELOAD=" + preloaded);
   added.push_back("ASAN_OPTIONS=" + asan_options_for_preload(std::getenv("ASAN_OPTIONS")));
-  tell(options.emulated ? "device: emulated gfx1030 (software agent)"
-                        : "device: the system's AMD GPU");
+  tell(options.emulated ? "device: " + describe_agent_device() : "device: the system's AMD GPU");
   const std::string other_targets =
-      options.emulated ? codeobj::explain_other_targets(program, "gfx1030") : "";
+      options.emulated ? codeobj::explain_other_targets(program, agent_target()) : "";
   if (!other_targets.empty()) say(other_targets);
   GFXGRAPH_ASSIGN_OR_RETURN(const Start start,
                             start_of(program, request.program, own_loader(), agent_folder));

@@ -25,6 +25,7 @@
 #include "base/amount.h"
 #include "base/file/file.h"
 #include "base/process/device.h"
+#include "base/process/null_device.h"
 #include "base/process/own_process.h"
 #include "base/process/program.h"
 #include "base/sanitized.h"
@@ -192,7 +193,7 @@ Check check_program(const std::string& program, bool emulated) {
       return check_of("program", State::kFailed, explain_missing_hip_runtime(name, *library));
   }
   if (emulated) {
-    const std::string message = codeobj::explain_other_targets(*found, "gfx1030");
+    const std::string message = codeobj::explain_other_targets(*found, agent_target());
     if (!message.empty()) return failed(message);
   }
   return {"program", State::kOk, name + " can be recorded"};

@@ -147,7 +147,7 @@ class HipDevice final : public Device {
       if (real(kCall_hipRuntimeGetVersion, &version) == hipSuccess)
         facts->runtime_version = version;
       if (real(kCall_hipDriverGetVersion, &version) == hipSuccess) facts->driver_version = version;
-      facts->runs_in_process = facts->device_name == kAgentDeviceName && only_agent_is_loaded();
+      facts->runs_in_process = is_agent_device(facts->device_name) && only_agent_is_loaded();
     });
     return *facts;
   }
