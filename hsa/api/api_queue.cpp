@@ -1,9 +1,11 @@
 // Queues and the times of what ran on them.
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "hsa/api/attributes.h"
 #include "hsa/device.h"
+#include "hsa/queue/counted_queues.h"
 #include "hsa/queue/host_calls.h"
 #include "hsa/queue/queue.h"
 #include "hsa/queue/signal.h"
@@ -62,7 +64,12 @@ hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
 }
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_queue_destroy(hsa_queue_t* queue) {
-  return queue_entry("hsa_queue_destroy", queue, [](Queue& known) {
+  constexpr const char* kCall = "hsa_queue_destroy";
+  return queue_entry(kCall, queue, [&](Queue& known) {
+    if (counted_users(queue))
+      return refuse(
+          HSA_STATUS_ERROR_INVALID_QUEUE, kCall,
+          "a counted queue, which others may use; hsa_amd_counted_queue_release gives it back");
     Queue::destroy(&known);
     return HSA_STATUS_SUCCESS;
   });
@@ -105,6 +112,13 @@ GFXGRAPH_HSA_NEWER_CALL(hsa_amd_queue_get_info, hsa_queue_t* queue, uint32_t att
       switch (number) {
         case attribute::HSA_AMD_QUEUE_INFO_AGENT: return out.put(gpu_agent(known.device()));
         case attribute::HSA_AMD_QUEUE_INFO_DOORBELL_ID: return out.put(known.handle()->id);
+        case attribute::HSA_QUEUE_INFO_USE_COUNT: {
+          const std::optional<uint32_t> users = counted_users(queue);
+          if (users == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // released
+          return out.put(users.value_or(UINT32_MAX));
+        }
+        case attribute::HSA_QUEUE_INFO_HW_ID:
+          return out.put(static_cast<uint32_t>(known.handle()->id));
         default: return out.unknown();
       }
     });

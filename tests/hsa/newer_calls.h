@@ -13,6 +13,39 @@ struct AccessOfAgent {  // hsa_amd_memory_access_desc_t
   hsa_agent_t agent;
 };
 
+struct QueueDescriptor {  // hsa_amd_queue_create_desc_t, for the compute engine
+  uint16_t version = 1;
+  uint16_t flags = 0;
+  uint8_t engine_type = 0;
+  uint8_t reserved_header[3] = {};
+  uint32_t queue_size_bytes = 0;
+  uint32_t priority = 1;
+  void (*callback)(hsa_status_t, hsa_queue_t*, void*) = nullptr;
+  void* callback_data = nullptr;
+  hsa_queue_t* queue = nullptr;
+  const uint32_t* cu_mask = nullptr;
+  uint32_t type = HSA_QUEUE_TYPE_MULTI;
+  uint32_t private_segment_size = UINT32_MAX;
+  uint32_t cu_mask_count = 0;
+  uint32_t reserved_compute[3] = {};
+  uint32_t traffic_class = 0;
+  uint8_t reserved[20] = {};
+};
+
+struct CopyOperation {  // hsa_amd_memory_copy_op_t
+  uint16_t version = 1;
+  uint16_t type = 0;  // 0: linear, 1: to each of a list
+  uint16_t entries = 0;
+  uint16_t traffic_class = 0;
+  hsa_signal_t completion{};
+  const void* from = nullptr;
+  hsa_agent_t from_agent{};
+  const void* to_agent = nullptr;  // the handle, or a list of agents
+  const void* to = nullptr;        // or a list of pointers
+  size_t bytes = 0;
+  size_t unused_bytes = 0;
+};
+
 #define GFXGRAPH_NEWER_HSA(name, ...) \
   extern "C" hsa_status_t newer_##name(__VA_ARGS__) __asm__(#name)
 GFXGRAPH_NEWER_HSA(hsa_amd_queue_get_info, hsa_queue_t*, uint32_t, void*);
@@ -32,4 +65,12 @@ GFXGRAPH_NEWER_HSA(hsa_amd_vmem_import_shareable_handle, int, uint64_t*);
 GFXGRAPH_NEWER_HSA(hsa_amd_vmem_retain_alloc_handle, uint64_t*, void*);
 GFXGRAPH_NEWER_HSA(hsa_amd_vmem_get_alloc_properties_from_handle, uint64_t, hsa_amd_memory_pool_t*,
                    uint32_t*);
+GFXGRAPH_NEWER_HSA(hsa_amd_queue_create, hsa_agent_t, QueueDescriptor*, uint32_t);
+GFXGRAPH_NEWER_HSA(hsa_amd_counted_queue_acquire, hsa_agent_t, uint32_t, uint32_t,
+                   void (*)(hsa_status_t, hsa_queue_t*, void*), void*, uint64_t, hsa_queue_t**);
+GFXGRAPH_NEWER_HSA(hsa_amd_counted_queue_release, hsa_queue_t*);
+GFXGRAPH_NEWER_HSA(hsa_amd_memory_async_batch_copy, const CopyOperation*, uint32_t, uint32_t,
+                   const hsa_signal_t*);
+GFXGRAPH_NEWER_HSA(hsa_amd_signal_get_event_id, hsa_signal_t, uint32_t*);
+GFXGRAPH_NEWER_HSA(hsa_ven_amd_pcs_create, hsa_agent_t);
 #undef GFXGRAPH_NEWER_HSA
