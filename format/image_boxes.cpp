@@ -4,6 +4,15 @@
 
 namespace gfxgraph::format {
 
+bool TexelFormat::valid() const noexcept {
+  if (bits[0] != 8 && bits[0] != 16 && bits[0] != 32) return false;
+  if (kind == TexelKind::kFloat && bits[0] == 8) return false;
+  const bool two = bits[1] != 0;
+  const bool four = bits[2] != 0;
+  return bits[1] == (two ? bits[0] : 0) && bits[2] == (four ? bits[0] : 0) && bits[3] == bits[2] &&
+         (two || !four);
+}
+
 ArrayBox array_place(const ArrayShape& array, uint64_t offset) {
   ArrayBox box;
   box.linear_bytes = offset;
