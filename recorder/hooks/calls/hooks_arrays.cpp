@@ -244,42 +244,34 @@ bool raw_array_end(const void* array, ArrayPosition at, const RawCopy& raw, RawC
 
 GFXGRAPH_HOOK hipError_t hipMallocArray(hipArray** array, const hipChannelFormatDesc* desc,
                                         size_t width, size_t height, unsigned int flags) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipMallocArray, array, desc, width, height, flags);
-  if (scope.record && result == hipSuccess)
-    array_created(kCall_hipMallocArray, *array, texel_format(*desc), width, height, 0, flags);
-  return result;
+  GFXGRAPH_CALL_THEN(
+      hipMallocArray,
+      array_created(kCall_hipMallocArray, *array, texel_format(*desc), width, height, 0, flags),
+      array, desc, width, height, flags);
 }
 
 GFXGRAPH_HOOK hipError_t hipMalloc3DArray(hipArray** array, const hipChannelFormatDesc* desc,
                                           hipExtent extent, unsigned int flags) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipMalloc3DArray, array, desc, extent, flags);
-  if (scope.record && result == hipSuccess) {
-    array_created(kCall_hipMalloc3DArray, *array, texel_format(*desc), extent.width, extent.height,
-                  extent.depth, flags);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(hipMalloc3DArray,
+                     array_created(kCall_hipMalloc3DArray, *array, texel_format(*desc),
+                                   extent.width, extent.height, extent.depth, flags),
+                     array, desc, extent, flags);
 }
 
 GFXGRAPH_HOOK hipError_t hipArrayCreate(hipArray** array, const HIP_ARRAY_DESCRIPTOR* desc) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipArrayCreate, array, desc);
-  if (scope.record && result == hipSuccess) {
-    array_created(kCall_hipArrayCreate, *array, texel_format(desc->Format, desc->NumChannels),
-                  desc->Width, desc->Height, 0, 0);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(
+      hipArrayCreate,
+      array_created(kCall_hipArrayCreate, *array, texel_format(desc->Format, desc->NumChannels),
+                    desc->Width, desc->Height, 0, 0),
+      array, desc);
 }
 
 GFXGRAPH_HOOK hipError_t hipArray3DCreate(hipArray** array, const HIP_ARRAY3D_DESCRIPTOR* desc) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipArray3DCreate, array, desc);
-  if (scope.record && result == hipSuccess) {
-    array_created(kCall_hipArray3DCreate, *array, texel_format(desc->Format, desc->NumChannels),
-                  desc->Width, desc->Height, desc->Depth, desc->Flags);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(
+      hipArray3DCreate,
+      array_created(kCall_hipArray3DCreate, *array, texel_format(desc->Format, desc->NumChannels),
+                    desc->Width, desc->Height, desc->Depth, desc->Flags),
+      array, desc);
 }
 
 GFXGRAPH_HOOK hipError_t hipFreeArray(hipArray* array) {

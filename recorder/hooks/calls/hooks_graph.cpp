@@ -74,10 +74,7 @@ RawAction symbol_action(int index, const void* symbol, size_t offset, bool to_sy
 // ---- graphs -------------------------------------------------------------------------------------
 
 GFXGRAPH_HOOK hipError_t hipGraphCreate(hipGraph_t* graph, unsigned int flags) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphCreate, graph, flags);
-  if (scope.record && result == hipSuccess) recorder().graphs().graph_created(*graph);
-  return result;
+  GFXGRAPH_CALL_THEN(hipGraphCreate, recorder().graphs().graph_created(*graph), graph, flags);
 }
 GFXGRAPH_HOOK hipError_t hipGraphDestroy(hipGraph_t graph) {
   const Scope scope;
@@ -85,55 +82,34 @@ GFXGRAPH_HOOK hipError_t hipGraphDestroy(hipGraph_t graph) {
   return real(kCall_hipGraphDestroy, graph);
 }
 GFXGRAPH_HOOK hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t original) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphClone, clone, original);
-  if (scope.record && result == hipSuccess) recorder().graphs().graph_cloned(*clone, original);
-  return result;
+  GFXGRAPH_CALL_THEN(hipGraphClone, recorder().graphs().graph_cloned(*clone, original), clone,
+                     original);
 }
 GFXGRAPH_HOOK hipError_t hipGraphNodeFindInClone(hipGraphNode_t* node, hipGraphNode_t original,
                                                  hipGraph_t clone) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphNodeFindInClone, node, original, clone);
-  if (scope.record && result == hipSuccess)
-    recorder().graphs().clone_node_found(*node, original, clone);
-  return result;
+  GFXGRAPH_CALL_THEN(hipGraphNodeFindInClone,
+                     recorder().graphs().clone_node_found(*node, original, clone), node, original,
+                     clone);
 }
 GFXGRAPH_HOOK hipError_t hipGraphDestroyNode(hipGraphNode_t node) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphDestroyNode, node);
-  if (scope.record && result == hipSuccess) recorder().graphs().node_destroyed(node);
-  return result;
+  GFXGRAPH_CALL_THEN(hipGraphDestroyNode, recorder().graphs().node_destroyed(node), node);
 }
 GFXGRAPH_HOOK hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from,
                                                  const hipGraphNode_t* to, size_t count) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphAddDependencies, graph, from, to, count);
-  if (scope.record && result == hipSuccess) {
-    recorder().graphs().dependencies_changed(graph, nodes_of(from), nodes_of(to), count, true);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(
+      hipGraphAddDependencies,
+      recorder().graphs().dependencies_changed(graph, nodes_of(from), nodes_of(to), count, true),
+      graph, from, to, count);
 }
 GFXGRAPH_HOOK hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipGraphNode_t* from,
                                                     const hipGraphNode_t* to, size_t count) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphRemoveDependencies, graph, from, to, count);
-  if (scope.record && result == hipSuccess) {
-    recorder().graphs().dependencies_changed(graph, nodes_of(from), nodes_of(to), count, false);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(
+      hipGraphRemoveDependencies,
+      recorder().graphs().dependencies_changed(graph, nodes_of(from), nodes_of(to), count, false),
+      graph, from, to, count);
 }
 
 // ---- nodes --------------------------------------------------------------------------------------
-
-#define GFXGRAPH_NODE_PARAMETERS \
-  hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *dependencies, size_t count
-// Runs the action only after the real call has accepted the parameters.
-#define GFXGRAPH_ADD_NODE(name, action, ...)                                           \
-  const Scope scope;                                                                   \
-  const hipError_t result =                                                            \
-      real(kCall_##name, node, graph, dependencies, count __VA_OPT__(, ) __VA_ARGS__); \
-  return added(scope, result, kCall_##name, graph, node, dependencies, count,          \
-               [&]() -> RawAction { return action; })
 
 GFXGRAPH_HOOK hipError_t hipGraphAddKernelNode(GFXGRAPH_NODE_PARAMETERS,
                                                const hipKernelNodeParams* params) {
@@ -179,27 +155,20 @@ GFXGRAPH_HOOK hipError_t hipGraphAddHostNode(GFXGRAPH_NODE_PARAMETERS,
                                              const hipHostNodeParams* params) {
   const Scope scope;
   const WrappedHostNode host(scope, params);
-  const hipError_t result =
-      real(kCall_hipGraphAddHostNode, node, graph, dependencies, count, host.given);
-  return added(scope, result, kCall_hipGraphAddHostNode, graph, node, dependencies, count,
-               [&] { return host.action(kCall_hipGraphAddHostNode); });
+  GFXGRAPH_ADD_NODE_IN_SCOPE(hipGraphAddHostNode, host.action(kCall_hipGraphAddHostNode),
+                             host.given);
 }
 GFXGRAPH_HOOK hipError_t hipGraphAddChildGraphNode(GFXGRAPH_NODE_PARAMETERS, hipGraph_t child) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipGraphAddChildGraphNode, node, graph, dependencies, count, child);
-  if (scope.record && result == hipSuccess) {
-    recorder().graphs().child_node_added(graph, *node, nodes_of(dependencies), count, child);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(
+      hipGraphAddChildGraphNode,
+      recorder().graphs().child_node_added(graph, *node, nodes_of(dependencies), count, child),
+      node, graph, dependencies, count, child);
 }
 
 // The child's own graph: the parent launches the program's changes to it, too.
 GFXGRAPH_HOOK hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* graph) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphChildGraphNodeGetGraph, node, graph);
-  if (scope.record && result == hipSuccess) recorder().graphs().child_graph_found(node, *graph);
-  return result;
+  GFXGRAPH_CALL_THEN(hipGraphChildGraphNodeGetGraph,
+                     recorder().graphs().child_graph_found(node, *graph), node, graph);
 }
 
 GFXGRAPH_HOOK hipError_t hipGraphAddEventRecordNode(GFXGRAPH_NODE_PARAMETERS, hipEvent_t event) {
@@ -208,11 +177,6 @@ GFXGRAPH_HOOK hipError_t hipGraphAddEventRecordNode(GFXGRAPH_NODE_PARAMETERS, hi
 GFXGRAPH_HOOK hipError_t hipGraphAddEventWaitNode(GFXGRAPH_NODE_PARAMETERS, hipEvent_t event) {
   GFXGRAPH_ADD_NODE(hipGraphAddEventWaitNode, RawEventWait{event}, event);
 }
-
-#define GFXGRAPH_CHANGE_NODE(name, action, ...)                    \
-  const Scope scope;                                               \
-  const hipError_t result = real(kCall_##name, node, __VA_ARGS__); \
-  return node_changed(scope, result, kCall_##name, node, [&]() -> RawAction { return action; })
 
 GFXGRAPH_HOOK hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node,
                                                      const hipKernelNodeParams* params) {
@@ -256,9 +220,8 @@ GFXGRAPH_HOOK hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node,
                                                    const hipHostNodeParams* params) {
   const Scope scope;
   const WrappedHostNode host(scope, params);
-  const hipError_t result = real(kCall_hipGraphHostNodeSetParams, node, host.given);
-  return node_changed(scope, result, kCall_hipGraphHostNodeSetParams, node,
-                      [&] { return host.action(kCall_hipGraphHostNodeSetParams); });
+  GFXGRAPH_CHANGE_NODE_IN_SCOPE(hipGraphHostNodeSetParams,
+                                host.action(kCall_hipGraphHostNodeSetParams), host.given);
 }
 // Returns to the program the values it passed.
 GFXGRAPH_HOOK hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams* params) {
@@ -280,12 +243,6 @@ GFXGRAPH_HOOK hipError_t hipGraphEventWaitNodeSetEvent(hipGraphNode_t node, hipE
 }
 
 // ---- executable graphs --------------------------------------------------------------------------
-
-#define GFXGRAPH_CHANGE_EXECUTABLE(name, action, ...)                          \
-  const Scope scope;                                                           \
-  const hipError_t result = real(kCall_##name, executable, node, __VA_ARGS__); \
-  return executable_changed(scope, result, kCall_##name, executable, node,     \
-                            [&]() -> RawAction { return action; })
 
 GFXGRAPH_HOOK hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t executable,
                                                          hipGraphNode_t node,
@@ -334,9 +291,8 @@ GFXGRAPH_HOOK hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t executable
                                                        const hipHostNodeParams* params) {
   const Scope scope;
   const WrappedHostNode host(scope, params);
-  const hipError_t result = real(kCall_hipGraphExecHostNodeSetParams, executable, node, host.given);
-  return executable_changed(scope, result, kCall_hipGraphExecHostNodeSetParams, executable, node,
-                            [&] { return host.action(kCall_hipGraphExecHostNodeSetParams); });
+  GFXGRAPH_CHANGE_EXECUTABLE_IN_SCOPE(hipGraphExecHostNodeSetParams,
+                                      host.action(kCall_hipGraphExecHostNodeSetParams), host.given);
 }
 
 GFXGRAPH_HOOK hipError_t hipGraphExecEventRecordNodeSetEvent(hipGraphExec_t executable,
@@ -351,48 +307,34 @@ GFXGRAPH_HOOK hipError_t hipGraphExecEventWaitNodeSetEvent(hipGraphExec_t execut
 GFXGRAPH_HOOK hipError_t hipGraphExecChildGraphNodeSetParams(hipGraphExec_t executable,
                                                              hipGraphNode_t node,
                                                              hipGraph_t child) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipGraphExecChildGraphNodeSetParams, executable, node, child);
-  if (scope.record && result == hipSuccess) {
-    recorder().executables().child_changed(executable, node, child);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(hipGraphExecChildGraphNodeSetParams,
+                     recorder().executables().child_changed(executable, node, child), executable,
+                     node, child);
 }
 
 GFXGRAPH_HOOK hipError_t hipGraphInstantiate(hipGraphExec_t* executable, hipGraph_t graph,
                                              hipGraphNode_t* error_node, char* log, size_t size) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipGraphInstantiate, executable, graph, error_node, log, size);
-  if (scope.record && result == hipSuccess)
-    recorder().executables().instantiated(*executable, graph);
-  return result;
+  GFXGRAPH_CALL_THEN(hipGraphInstantiate, recorder().executables().instantiated(*executable, graph),
+                     executable, graph, error_node, log, size);
 }
 GFXGRAPH_HOOK hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* executable, hipGraph_t graph,
                                                       unsigned long long flags) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphInstantiateWithFlags, executable, graph, flags);
-  if (scope.record && result == hipSuccess)
-    recorder().executables().instantiated(*executable, graph);
-  return result;
+  GFXGRAPH_CALL_THEN(hipGraphInstantiateWithFlags,
+                     recorder().executables().instantiated(*executable, graph), executable, graph,
+                     flags);
 }
 // HIP 6.1: the parameters are an opaque structure here.
 GFXGRAPH_NEWER_HOOK(hipGraphInstantiateWithParams, hipGraphExec_t* executable, hipGraph_t graph,
                     void* params) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphInstantiateWithParams, executable, graph, params);
-  if (scope.record && result == hipSuccess)
-    recorder().executables().instantiated(*executable, graph);
-  return result;
+  GFXGRAPH_CALL_THEN(hipGraphInstantiateWithParams,
+                     recorder().executables().instantiated(*executable, graph), executable, graph,
+                     params);
 }
 GFXGRAPH_HOOK hipError_t hipGraphExecUpdate(hipGraphExec_t executable, hipGraph_t graph,
                                             hipGraphNode_t* error_node,
                                             hipGraphExecUpdateResult* update) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphExecUpdate, executable, graph, error_node, update);
-  if (scope.record && result == hipSuccess) recorder().executables().updated(executable, graph);
-  return result;
+  GFXGRAPH_CALL_THEN(hipGraphExecUpdate, recorder().executables().updated(executable, graph),
+                     executable, graph, error_node, update);
 }
 GFXGRAPH_HOOK hipError_t hipGraphExecDestroy(hipGraphExec_t executable) {
   const Scope scope;

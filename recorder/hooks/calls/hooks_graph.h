@@ -20,35 +20,35 @@ RawAction memset_action(const hipMemsetParams& params);
 RawAction copy_3d_action(const hipMemcpy3DParms& params, int index);
 RawAction driver_copy_action(const HIP_MEMCPY3D& params, int index);
 
-// The action is made after the real call has taken the parameters, and only if it did.
-template <typename Action>
-hipError_t added(const Scope& scope, hipError_t result, int index, hipGraph_t graph,
-                 const hipGraphNode_t* node, const hipGraphNode_t* dependencies, size_t count,
-                 Action&& action) {
-  if (scope.record && result == hipSuccess) {
-    recorder().graphs().node_added(graph, *node, nodes_of(dependencies), count, action(),
-                                   display_name(index).data());
-  }
-  return result;
-}
+#define GFXGRAPH_NODE_PARAMETERS \
+  hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *dependencies, size_t count
 
-template <typename Action>
-hipError_t node_changed(const Scope& scope, hipError_t result, int index, hipGraphNode_t node,
-                        Action&& action) {
-  if (scope.record && result == hipSuccess) {
-    recorder().graphs().node_changed(node, action(), display_name(index).data());
-  }
-  return result;
-}
-
-template <typename Action>
-hipError_t executable_changed(const Scope& scope, hipError_t result, int index,
-                              hipGraphExec_t executable, hipGraphNode_t node, Action&& action) {
-  if (scope.record && result == hipSuccess) {
-    recorder().executables().changed(executable, node, action(), display_name(index).data());
-  }
-  return result;
-}
+// Bodies of hooks that add or change a node; those with IN_SCOPE follow a Scope. `action` is
+// evaluated after the real call, as GFXGRAPH_CALL_THEN says.
+#define GFXGRAPH_ADD_NODE(name, ...) \
+  const Scope scope;                 \
+  GFXGRAPH_ADD_NODE_IN_SCOPE(name, __VA_ARGS__)
+#define GFXGRAPH_ADD_NODE_IN_SCOPE(name, action, ...)                                     \
+  GFXGRAPH_CALL_IN_SCOPE(                                                                 \
+      name,                                                                               \
+      recorder().graphs().node_added(graph, *node, nodes_of(dependencies), count, action, \
+                                     display_name(kCall_##name).data()),                  \
+      node, graph, dependencies, count __VA_OPT__(, ) __VA_ARGS__)
+#define GFXGRAPH_CHANGE_NODE(name, ...) \
+  const Scope scope;                    \
+  GFXGRAPH_CHANGE_NODE_IN_SCOPE(name, __VA_ARGS__)
+#define GFXGRAPH_CHANGE_NODE_IN_SCOPE(name, action, ...)                                       \
+  GFXGRAPH_CALL_IN_SCOPE(                                                                      \
+      name, recorder().graphs().node_changed(node, action, display_name(kCall_##name).data()), \
+      node, __VA_ARGS__)
+#define GFXGRAPH_CHANGE_EXECUTABLE(name, ...) \
+  const Scope scope;                          \
+  GFXGRAPH_CHANGE_EXECUTABLE_IN_SCOPE(name, __VA_ARGS__)
+#define GFXGRAPH_CHANGE_EXECUTABLE_IN_SCOPE(name, action, ...)                                \
+  GFXGRAPH_CALL_IN_SCOPE(name,                                                                \
+                         recorder().executables().changed(executable, node, action,           \
+                                                          display_name(kCall_##name).data()), \
+                         executable, node, __VA_ARGS__)
 
 // A host node calls the program's function through the recorder's, which reports when it runs.
 struct WrappedHostNode {

@@ -227,6 +227,16 @@ hipError_t device_work(int index, RawAction raw, Handle stream, Call&& call,
   return result;
 }
 
+// The body of most hooks: makes the call, and records it if it succeeded. `recorded` is evaluated
+// only then, when the runtime has accepted the arguments and filled what they point to.
+#define GFXGRAPH_CALL_THEN(name, recorded, ...) \
+  const Scope scope;                            \
+  GFXGRAPH_CALL_IN_SCOPE(name, recorded __VA_OPT__(, ) __VA_ARGS__)
+#define GFXGRAPH_CALL_IN_SCOPE(name, recorded, ...)                        \
+  const hipError_t result = real(kCall_##name __VA_OPT__(, ) __VA_ARGS__); \
+  if (scope.record && result == hipSuccess) recorded;                      \
+  return result
+
 // hooks_process.cpp: records what the host learned from the last real call. The Scope does so at
 // its end; a hook that makes several real calls does so after each.
 void tell_learned() noexcept;

@@ -165,26 +165,20 @@ GFXGRAPH_HOOK void __hipUnregisterFatBinary(void** modules) {
 // ---- modules ------------------------------------------------------------------------------------
 
 GFXGRAPH_HOOK hipError_t hipModuleLoad(hipModule_t* module, const char* path) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipModuleLoad, module, path);
-  if (scope.record && result == hipSuccess) recorder().code().module_file_loaded(*module, path);
-  return result;
+  GFXGRAPH_CALL_THEN(hipModuleLoad, recorder().code().module_file_loaded(*module, path), module,
+                     path);
 }
 
 GFXGRAPH_HOOK hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipModuleLoadData, module, image);
-  if (scope.record && result == hipSuccess) recorder().code().module_loaded(*module, image);
-  return result;
+  GFXGRAPH_CALL_THEN(hipModuleLoadData, recorder().code().module_loaded(*module, image), module,
+                     image);
 }
 
 GFXGRAPH_HOOK hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* image,
                                              unsigned int count, hipJitOption* options,
                                              void** values) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipModuleLoadDataEx, module, image, count, options, values);
-  if (scope.record && result == hipSuccess) recorder().code().module_loaded(*module, image);
-  return result;
+  GFXGRAPH_CALL_THEN(hipModuleLoadDataEx, recorder().code().module_loaded(*module, image), module,
+                     image, count, options, values);
 }
 
 GFXGRAPH_HOOK hipError_t hipModuleUnload(hipModule_t module) {
@@ -195,18 +189,14 @@ GFXGRAPH_HOOK hipError_t hipModuleUnload(hipModule_t module) {
 
 GFXGRAPH_HOOK hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module,
                                               const char* name) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipModuleGetFunction, function, module, name);
-  if (scope.record && result == hipSuccess)
-    recorder().code().function_found(*function, module, name);
-  return result;
+  GFXGRAPH_CALL_THEN(hipModuleGetFunction,
+                     recorder().code().function_found(*function, module, name), function, module,
+                     name);
 }
 
 GFXGRAPH_HOOK hipError_t hipGetFuncBySymbol(hipFunction_t* function, const void* symbol) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGetFuncBySymbol, function, symbol);
-  if (scope.record && result == hipSuccess) recorder().code().function_of_symbol(*function, symbol);
-  return result;
+  GFXGRAPH_CALL_THEN(hipGetFuncBySymbol, recorder().code().function_of_symbol(*function, symbol),
+                     function, symbol);
 }
 
 GFXGRAPH_HOOK hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, size_t* bytes,
@@ -220,10 +210,8 @@ GFXGRAPH_HOOK hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, size_t* byt
 }
 
 GFXGRAPH_HOOK hipError_t hipGetSymbolAddress(void** address, const void* symbol) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGetSymbolAddress, address, symbol);
-  if (scope.record && result == hipSuccess) (void)recorder().code().symbol_address(symbol);
-  return result;
+  GFXGRAPH_CALL_THEN(hipGetSymbolAddress, (void)recorder().code().symbol_address(symbol), address,
+                     symbol);
 }
 
 // ---- launches by host stub ----------------------------------------------------------------------
@@ -392,10 +380,8 @@ GFXGRAPH_HOOK hipError_t hipHccModuleLaunchKernel(GFXGRAPH_ITEMS_PARAMETERS) {
 
 // fat binaries and code objects alike, as hipModuleLoadData
 GFXGRAPH_HOOK hipError_t hipModuleLoadFatBinary(hipModule_t* module, const void* image) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipModuleLoadFatBinary, module, image);
-  if (scope.record && result == hipSuccess) recorder().code().module_loaded(*module, image);
-  return result;
+  GFXGRAPH_CALL_THEN(hipModuleLoadFatBinary, recorder().code().module_loaded(*module, image),
+                     module, image);
 }
 
 GFXGRAPH_HOOK hipError_t hipLaunchKernelExC(const StubLaunchConfig* config, const void* stub,

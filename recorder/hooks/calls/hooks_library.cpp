@@ -30,24 +30,17 @@ GFXGRAPH_HOOK hipError_t hipLibraryLoadData(Library* library, const void* image,
                                             hipJitOption* jit_options, void** jit_values,
                                             unsigned int jit_count, void* options, void** values,
                                             unsigned int count) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipLibraryLoadData, library, image, jit_options, jit_values,
-                                 jit_count, options, values, count);
-  if (scope.record && result == hipSuccess)
-    recorder().code().library_loaded(*library, image, nullptr);
-  return result;
+  GFXGRAPH_CALL_THEN(hipLibraryLoadData, recorder().code().library_loaded(*library, image, nullptr),
+                     library, image, jit_options, jit_values, jit_count, options, values, count);
 }
 
 GFXGRAPH_HOOK hipError_t hipLibraryLoadFromFile(Library* library, const char* path,
                                                 hipJitOption* jit_options, void** jit_values,
                                                 unsigned int jit_count, void* options,
                                                 void** values, unsigned int count) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipLibraryLoadFromFile, library, path, jit_options,
-                                 jit_values, jit_count, options, values, count);
-  if (scope.record && result == hipSuccess)
-    recorder().code().library_loaded(*library, nullptr, path);
-  return result;
+  GFXGRAPH_CALL_THEN(hipLibraryLoadFromFile,
+                     recorder().code().library_loaded(*library, nullptr, path), library, path,
+                     jit_options, jit_values, jit_count, options, values, count);
 }
 
 GFXGRAPH_HOOK hipError_t hipLibraryUnload(Library library) {

@@ -44,12 +44,9 @@ GFXGRAPH_HOOK hipError_t hipMemCreate(hipMemGenericAllocationHandle_t* memory, s
 GFXGRAPH_HOOK hipError_t hipMemMap(void* address, size_t bytes, size_t offset,
                                    hipMemGenericAllocationHandle_t memory,
                                    unsigned long long flags) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipMemMap, address, bytes, offset, memory, flags);
-  if (scope.record && result == hipSuccess) {
-    recorder().mappings().mapped(address_of(address), bytes, number_of(memory));
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(hipMemMap,
+                     recorder().mappings().mapped(address_of(address), bytes, number_of(memory)),
+                     address, bytes, offset, memory, flags);
 }
 
 GFXGRAPH_HOOK hipError_t hipMemSetAccess(void* address, size_t bytes, const hipMemAccessDesc* list,

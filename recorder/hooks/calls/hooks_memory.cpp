@@ -48,10 +48,7 @@ hipError_t free_memory(int index, void* pointer, const void* site = __builtin_re
 }  // namespace
 
 GFXGRAPH_HOOK hipError_t hipMalloc(void** pointer, size_t bytes) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipMalloc, pointer, bytes);
-  if (scope.record && result == hipSuccess) device_memory(*pointer, bytes);
-  return result;
+  GFXGRAPH_CALL_THEN(hipMalloc, device_memory(*pointer, bytes), pointer, bytes);
 }
 
 GFXGRAPH_HOOK hipError_t hipExtMallocWithFlags(void** pointer, size_t bytes, unsigned int flags) {
@@ -68,27 +65,20 @@ GFXGRAPH_HOOK hipError_t hipExtMallocWithFlags(void** pointer, size_t bytes, uns
 
 GFXGRAPH_HOOK hipError_t hipMallocPitch(void** pointer, size_t* pitch, size_t width,
                                         size_t height) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipMallocPitch, pointer, pitch, width, height);
-  if (scope.record && result == hipSuccess) device_memory(*pointer, *pitch * height);
-  return result;
+  GFXGRAPH_CALL_THEN(hipMallocPitch, device_memory(*pointer, *pitch * height), pointer, pitch,
+                     width, height);
 }
 
 GFXGRAPH_HOOK hipError_t hipMemAllocPitch(hipDeviceptr_t* pointer, size_t* pitch, size_t width,
                                           size_t height, unsigned int element) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipMemAllocPitch, pointer, pitch, width, height, element);
-  if (scope.record && result == hipSuccess) device_memory(*pointer, *pitch * height);
-  return result;
+  GFXGRAPH_CALL_THEN(hipMemAllocPitch, device_memory(*pointer, *pitch * height), pointer, pitch,
+                     width, height, element);
 }
 
 GFXGRAPH_HOOK hipError_t hipMalloc3D(hipPitchedPtr* pitched, hipExtent extent) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipMalloc3D, pitched, extent);
-  if (scope.record && result == hipSuccess) {
-    device_memory(pitched->ptr, pitched->pitch * extent.height * extent.depth);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(hipMalloc3D,
+                     device_memory(pitched->ptr, pitched->pitch * extent.height * extent.depth),
+                     pitched, extent);
 }
 
 GFXGRAPH_HOOK hipError_t hipMallocManaged(void** pointer, size_t bytes, unsigned int flags) {
@@ -124,11 +114,8 @@ GFXGRAPH_HOOK hipError_t hipMemAllocHost(void** pointer, size_t bytes) {
 }
 
 GFXGRAPH_HOOK hipError_t hipHostRegister(void* pointer, size_t bytes, unsigned int flags) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipHostRegister, pointer, bytes, flags);
-  if (scope.record && result == hipSuccess)
-    recorder().buffers().host_registered(pointer, bytes, flags);
-  return result;
+  GFXGRAPH_CALL_THEN(hipHostRegister, recorder().buffers().host_registered(pointer, bytes, flags),
+                     pointer, bytes, flags);
 }
 
 GFXGRAPH_HOOK hipError_t hipFree(void* pointer) { return free_memory(kCall_hipFree, pointer); }

@@ -101,9 +101,6 @@ RawAction driver_memset_action(const void* params) {
 
 }  // namespace
 
-#define GFXGRAPH_NODE_PARAMETERS \
-  hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *dependencies, size_t count
-
 // ---- HIP 6: one call for all kinds of nodes -----------------------------------------------------
 
 GFXGRAPH_NEWER_HOOK(hipGraphAddNode, GFXGRAPH_NODE_PARAMETERS, const GraphNodeParams* params) {
@@ -111,22 +108,23 @@ GFXGRAPH_NEWER_HOOK(hipGraphAddNode, GFXGRAPH_NODE_PARAMETERS, const GraphNodePa
   const GenericNode generic(scope, params);
   const hipError_t result =
       real(kCall_hipGraphAddNode, node, graph, dependencies, count, generic.given());
-  if (scope.record && result == hipSuccess && generic.child() != nullptr) {
+  if (!scope.record || result != hipSuccess) return result;
+  if (generic.child() != nullptr) {
     recorder().graphs().child_node_added(graph, *node, nodes_of(dependencies), count,
                                          generic.child());
-    return result;
+  } else {
+    recorder().graphs().node_added(graph, *node, nodes_of(dependencies), count,
+                                   generic.action(kCall_hipGraphAddNode), "hipGraphAddNode");
   }
-  return added(scope, result, kCall_hipGraphAddNode, graph, node, dependencies, count,
-               [&] { return generic.action(kCall_hipGraphAddNode); });
+  return result;
 }
 
 // HIP gives a child graph node no other graph by this call.
 GFXGRAPH_NEWER_HOOK(hipGraphNodeSetParams, hipGraphNode_t node, const GraphNodeParams* params) {
   const Scope scope;
   const GenericNode generic(scope, params);
-  const hipError_t result = real(kCall_hipGraphNodeSetParams, node, generic.given());
-  return node_changed(scope, result, kCall_hipGraphNodeSetParams, node,
-                      [&] { return generic.action(kCall_hipGraphNodeSetParams); });
+  GFXGRAPH_CHANGE_NODE_IN_SCOPE(hipGraphNodeSetParams, generic.action(kCall_hipGraphNodeSetParams),
+                                generic.given());
 }
 
 GFXGRAPH_NEWER_HOOK(hipGraphExecNodeSetParams, hipGraphExec_t executable, hipGraphNode_t node,
@@ -135,128 +133,91 @@ GFXGRAPH_NEWER_HOOK(hipGraphExecNodeSetParams, hipGraphExec_t executable, hipGra
   const GenericNode generic(scope, params);
   const hipError_t result =
       real(kCall_hipGraphExecNodeSetParams, executable, node, generic.given());
-  if (scope.record && result == hipSuccess && generic.child() != nullptr) {
+  if (!scope.record || result != hipSuccess) return result;
+  if (generic.child() != nullptr) {
     recorder().executables().child_changed(executable, node, generic.child());
-    return result;
+  } else {
+    recorder().executables().changed(executable, node,
+                                     generic.action(kCall_hipGraphExecNodeSetParams),
+                                     "hipGraphExecNodeSetParams");
   }
-  return executable_changed(scope, result, kCall_hipGraphExecNodeSetParams, executable, node,
-                            [&] { return generic.action(kCall_hipGraphExecNodeSetParams); });
+  return result;
 }
 
 // ---- the driver interface -----------------------------------------------------------------------
 
 GFXGRAPH_HOOK hipError_t hipDrvGraphAddMemcpyNode(GFXGRAPH_NODE_PARAMETERS,
                                                   const HIP_MEMCPY3D* params, hipCtx_t context) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipDrvGraphAddMemcpyNode, node, graph, dependencies, count, params, context);
-  return added(scope, result, kCall_hipDrvGraphAddMemcpyNode, graph, node, dependencies, count,
-               [&] { return driver_copy_action(*params, kCall_hipDrvGraphAddMemcpyNode); });
+  GFXGRAPH_ADD_NODE(hipDrvGraphAddMemcpyNode,
+                    driver_copy_action(*params, kCall_hipDrvGraphAddMemcpyNode), params, context);
 }
 
 GFXGRAPH_NEWER_HOOK(hipDrvGraphAddMemsetNode, GFXGRAPH_NODE_PARAMETERS, const void* params,
                     hipCtx_t context) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipDrvGraphAddMemsetNode, node, graph, dependencies, count, params, context);
-  return added(scope, result, kCall_hipDrvGraphAddMemsetNode, graph, node, dependencies, count,
-               [&] { return driver_memset_action(params); });
+  GFXGRAPH_ADD_NODE(hipDrvGraphAddMemsetNode, driver_memset_action(params), params, context);
 }
 
 GFXGRAPH_HOOK hipError_t hipDrvGraphMemcpyNodeSetParams(hipGraphNode_t node,
                                                         const HIP_MEMCPY3D* params) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipDrvGraphMemcpyNodeSetParams, node, params);
-  return node_changed(scope, result, kCall_hipDrvGraphMemcpyNodeSetParams, node, [&] {
-    return driver_copy_action(*params, kCall_hipDrvGraphMemcpyNodeSetParams);
-  });
+  GFXGRAPH_CHANGE_NODE(hipDrvGraphMemcpyNodeSetParams,
+                       driver_copy_action(*params, kCall_hipDrvGraphMemcpyNodeSetParams), params);
 }
 
 GFXGRAPH_HOOK hipError_t hipDrvGraphExecMemcpyNodeSetParams(hipGraphExec_t executable,
                                                             hipGraphNode_t node,
                                                             const HIP_MEMCPY3D* params,
                                                             hipCtx_t context) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipDrvGraphExecMemcpyNodeSetParams, executable, node, params, context);
-  return executable_changed(
-      scope, result, kCall_hipDrvGraphExecMemcpyNodeSetParams, executable, node,
-      [&] { return driver_copy_action(*params, kCall_hipDrvGraphExecMemcpyNodeSetParams); });
+  GFXGRAPH_CHANGE_EXECUTABLE(hipDrvGraphExecMemcpyNodeSetParams,
+                             driver_copy_action(*params, kCall_hipDrvGraphExecMemcpyNodeSetParams),
+                             params, context);
 }
 
 GFXGRAPH_NEWER_HOOK(hipDrvGraphExecMemsetNodeSetParams, hipGraphExec_t executable,
                     hipGraphNode_t node, const void* params, hipCtx_t context) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipDrvGraphExecMemsetNodeSetParams, executable, node, params, context);
-  return executable_changed(scope, result, kCall_hipDrvGraphExecMemsetNodeSetParams, executable,
-                            node, [&] { return driver_memset_action(params); });
+  GFXGRAPH_CHANGE_EXECUTABLE(hipDrvGraphExecMemsetNodeSetParams, driver_memset_action(params),
+                             params, context);
 }
 
 // ---- memory of graphs ---------------------------------------------------------------------------
 
 GFXGRAPH_NEWER_HOOK(hipGraphAddMemAllocNode, GFXGRAPH_NODE_PARAMETERS, MemoryNodeParams* params) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipGraphAddMemAllocNode, node, graph, dependencies, count, params);
-  return added(scope, result, kCall_hipGraphAddMemAllocNode, graph, node, dependencies, count,
-               [&] { return memory_action(*params); });
+  GFXGRAPH_ADD_NODE(hipGraphAddMemAllocNode, memory_action(*params), params);
 }
 
 GFXGRAPH_HOOK hipError_t hipGraphAddMemFreeNode(GFXGRAPH_NODE_PARAMETERS, void* pointer) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipGraphAddMemFreeNode, node, graph, dependencies, count, pointer);
-  return added(scope, result, kCall_hipGraphAddMemFreeNode, graph, node, dependencies, count,
-               [&] { return RawGraphMemory{address_of(pointer), true}; });
+  GFXGRAPH_ADD_NODE(hipGraphAddMemFreeNode, (RawGraphMemory{address_of(pointer), true}), pointer);
 }
 
 GFXGRAPH_HOOK hipError_t hipDrvGraphAddMemFreeNode(GFXGRAPH_NODE_PARAMETERS,
                                                    hipDeviceptr_t pointer) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipDrvGraphAddMemFreeNode, node, graph, dependencies, count, pointer);
-  return added(scope, result, kCall_hipDrvGraphAddMemFreeNode, graph, node, dependencies, count,
-               [&] { return RawGraphMemory{address_of(pointer), true}; });
+  GFXGRAPH_ADD_NODE(hipDrvGraphAddMemFreeNode, (RawGraphMemory{address_of(pointer), true}),
+                    pointer);
 }
 
 // ---- values that are written and waited for -----------------------------------------------------
 
 GFXGRAPH_NEWER_HOOK(hipGraphAddBatchMemOpNode, GFXGRAPH_NODE_PARAMETERS,
                     const BatchNodeParams* params) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipGraphAddBatchMemOpNode, node, graph, dependencies, count, params);
-  return added(scope, result, kCall_hipGraphAddBatchMemOpNode, graph, node, dependencies, count,
-               [&] { return value_list_action(*params); });
+  GFXGRAPH_ADD_NODE(hipGraphAddBatchMemOpNode, value_list_action(*params), params);
 }
 
 GFXGRAPH_NEWER_HOOK(hipGraphBatchMemOpNodeSetParams, hipGraphNode_t node, BatchNodeParams* params) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphBatchMemOpNodeSetParams, node, params);
-  return node_changed(scope, result, kCall_hipGraphBatchMemOpNodeSetParams, node,
-                      [&] { return value_list_action(*params); });
+  GFXGRAPH_CHANGE_NODE(hipGraphBatchMemOpNodeSetParams, value_list_action(*params), params);
 }
 
 GFXGRAPH_NEWER_HOOK(hipGraphExecBatchMemOpNodeSetParams, hipGraphExec_t executable,
                     hipGraphNode_t node, const BatchNodeParams* params) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipGraphExecBatchMemOpNodeSetParams, executable, node, params);
-  return executable_changed(scope, result, kCall_hipGraphExecBatchMemOpNodeSetParams, executable,
-                            node, [&] { return value_list_action(*params); });
+  GFXGRAPH_CHANGE_EXECUTABLE(hipGraphExecBatchMemOpNodeSetParams, value_list_action(*params),
+                             params);
 }
 
 // ---- HIP 5.7: disabled nodes, attributes --------------------------------------------------------
 
 GFXGRAPH_HOOK hipError_t hipGraphNodeSetEnabled(hipGraphExec_t executable, hipGraphNode_t node,
                                                 unsigned int enabled) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphNodeSetEnabled, executable, node, enabled);
-  if (scope.record && result == hipSuccess) {
-    recorder().executables().node_enabled(executable, node, enabled != 0);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(hipGraphNodeSetEnabled,
+                     recorder().executables().node_enabled(executable, node, enabled != 0),
+                     executable, node, enabled);
 }
 
 // Only the attribute "cooperative" changes what a kernel may do; the others are hints.
@@ -273,9 +234,8 @@ GFXGRAPH_HOOK hipError_t hipGraphKernelNodeSetAttribute(hipGraphNode_t node,
 }
 
 GFXGRAPH_HOOK hipError_t hipGraphKernelNodeCopyAttributes(hipGraphNode_t from, hipGraphNode_t to) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipGraphKernelNodeCopyAttributes, from, to);
-  if (scope.record && result == hipSuccess)
-    recorder().graphs().node_cooperative_as(to, from, "hipGraphKernelNodeCopyAttributes");
-  return result;
+  GFXGRAPH_CALL_THEN(
+      hipGraphKernelNodeCopyAttributes,
+      recorder().graphs().node_cooperative_as(to, from, "hipGraphKernelNodeCopyAttributes"), from,
+      to);
 }

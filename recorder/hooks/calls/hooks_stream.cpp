@@ -147,16 +147,11 @@ GFXGRAPH_HOOK hipError_t hipEventElapsedTime(float* ms, hipEvent_t start, hipEve
 }
 
 GFXGRAPH_HOOK hipError_t hipEventCreate(hipEvent_t* event) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipEventCreate, event);
-  if (scope.record && result == hipSuccess) recorder().streams().event_created(*event, 0);
-  return result;
+  GFXGRAPH_CALL_THEN(hipEventCreate, recorder().streams().event_created(*event, 0), event);
 }
 GFXGRAPH_HOOK hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned int flags) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipEventCreateWithFlags, event, flags);
-  if (scope.record && result == hipSuccess) recorder().streams().event_created(*event, flags);
-  return result;
+  GFXGRAPH_CALL_THEN(hipEventCreateWithFlags, recorder().streams().event_created(*event, flags),
+                     event, flags);
 }
 GFXGRAPH_HOOK hipError_t hipEventDestroy(hipEvent_t event) {
   const Scope scope;
@@ -164,44 +159,31 @@ GFXGRAPH_HOOK hipError_t hipEventDestroy(hipEvent_t event) {
   return real(kCall_hipEventDestroy, event);
 }
 GFXGRAPH_HOOK hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipEventRecord, event, stream);
-  if (scope.record && result == hipSuccess)
-    recorder().streams().event_recorded(event, stream_key(stream));
-  return result;
+  GFXGRAPH_CALL_THEN(hipEventRecord, recorder().streams().event_recorded(event, stream_key(stream)),
+                     event, stream);
 }
 GFXGRAPH_HOOK hipError_t hipEventRecord_spt(hipEvent_t event, hipStream_t stream) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipEventRecord_spt, event, stream);
-  if (scope.record && result == hipSuccess)
-    recorder().streams().event_recorded(event, per_thread_key(stream));
-  return result;
+  GFXGRAPH_CALL_THEN(hipEventRecord_spt,
+                     recorder().streams().event_recorded(event, per_thread_key(stream)), event,
+                     stream);
 }
 GFXGRAPH_HOOK hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream,
                                                  unsigned int flags) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipEventRecordWithFlags, event, stream, flags);
-  if (scope.record && result == hipSuccess)
-    recorder().streams().event_recorded(event, stream_key(stream));
-  return result;
+  GFXGRAPH_CALL_THEN(hipEventRecordWithFlags,
+                     recorder().streams().event_recorded(event, stream_key(stream)), event, stream,
+                     flags);
 }
 GFXGRAPH_HOOK hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event,
                                             unsigned int flags) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipStreamWaitEvent, stream, event, flags);
-  if (scope.record && result == hipSuccess) {
-    recorder().streams().stream_waits(stream_key(stream), event, flags);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(hipStreamWaitEvent,
+                     recorder().streams().stream_waits(stream_key(stream), event, flags), stream,
+                     event, flags);
 }
 GFXGRAPH_HOOK hipError_t hipStreamWaitEvent_spt(hipStream_t stream, hipEvent_t event,
                                                 unsigned int flags) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipStreamWaitEvent_spt, stream, event, flags);
-  if (scope.record && result == hipSuccess) {
-    recorder().streams().stream_waits(per_thread_key(stream), event, flags);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(hipStreamWaitEvent_spt,
+                     recorder().streams().stream_waits(per_thread_key(stream), event, flags),
+                     stream, event, flags);
 }
 
 GFXGRAPH_HOOK hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback,
@@ -254,32 +236,22 @@ GFXGRAPH_HOOK hipError_t hipLaunchHostFunc_spt(hipStream_t stream, hipHostFn_t f
 }
 
 GFXGRAPH_HOOK hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipStreamBeginCapture, stream, mode);
-  if (scope.record && result == hipSuccess) {
-    recorder().graphs().capture_begins(stream_key(stream));
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(hipStreamBeginCapture, recorder().graphs().capture_begins(stream_key(stream)),
+                     stream, mode);
 }
 GFXGRAPH_HOOK hipError_t hipStreamBeginCapture_spt(hipStream_t stream, hipStreamCaptureMode mode) {
-  const Scope scope;
-  const hipError_t result = real(kCall_hipStreamBeginCapture_spt, stream, mode);
-  if (scope.record && result == hipSuccess)
-    recorder().graphs().capture_begins(per_thread_key(stream));
-  return result;
+  GFXGRAPH_CALL_THEN(hipStreamBeginCapture_spt,
+                     recorder().graphs().capture_begins(per_thread_key(stream)), stream, mode);
 }
 // HIP 6.2. What the dependencies' edges carry is opaque here.
 GFXGRAPH_NEWER_HOOK(hipStreamBeginCaptureToGraph, hipStream_t stream, hipGraph_t graph,
                     const hipGraphNode_t* dependencies, const void* edges, size_t count,
                     hipStreamCaptureMode mode) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipStreamBeginCaptureToGraph, stream, graph, dependencies, edges, count, mode);
-  if (scope.record && result == hipSuccess) {
-    recorder().graphs().capture_begins_in(stream_key(stream), graph,
-                                          reinterpret_cast<const Handle*>(dependencies), count);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(
+      hipStreamBeginCaptureToGraph,
+      recorder().graphs().capture_begins_in(stream_key(stream), graph,
+                                            reinterpret_cast<const Handle*>(dependencies), count),
+      stream, graph, dependencies, edges, count, mode);
 }
 GFXGRAPH_HOOK hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
   const Scope scope;
@@ -338,15 +310,11 @@ GFXGRAPH_HOOK hipError_t hipStreamGetCaptureInfo_v2_spt(hipStream_t stream,
 GFXGRAPH_HOOK hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream,
                                                             hipGraphNode_t* dependencies,
                                                             size_t count, unsigned int flags) {
-  const Scope scope;
-  const hipError_t result =
-      real(kCall_hipStreamUpdateCaptureDependencies, stream, dependencies, count, flags);
-  if (scope.record && result == hipSuccess) {
-    recorder().graphs().capture_depends(stream_key(stream),
-                                        reinterpret_cast<const void* const*>(dependencies), count,
-                                        flags == hipStreamSetCaptureDependencies);
-  }
-  return result;
+  GFXGRAPH_CALL_THEN(hipStreamUpdateCaptureDependencies,
+                     recorder().graphs().capture_depends(
+                         stream_key(stream), reinterpret_cast<const void* const*>(dependencies),
+                         count, flags == hipStreamSetCaptureDependencies),
+                     stream, dependencies, count, flags);
 }
 
 // A replay has the limits of its own process. printf's buffer holds nothing that a trace describes;
