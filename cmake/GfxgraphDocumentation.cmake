@@ -5,11 +5,6 @@ install(DIRECTORY docs samples include DESTINATION ${guides} COMPONENT doc)
 install(FILES format/trace.fbs DESTINATION ${guides}/format COMPONENT doc)
 install(DIRECTORY replayer/python/gfxgraph DESTINATION ${guides}/replayer/python COMPONENT doc FILES_MATCHING PATTERN "*.py")
 
-# CLI11 2.6, of Debian forky, lays --help out in another way, which documentation.py does not read.
-if(CLI11_VERSION VERSION_GREATER_EQUAL 2.6)
-  message(STATUS "CLI11 ${CLI11_VERSION}: no manual pages and no shell completion, which are made from what older ones print")
-  return()
-endif()
 # Manual pages and shell completion, from what the programs print for --help.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(documentation ${PROJECT_BINARY_DIR}/documentation)

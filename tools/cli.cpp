@@ -26,7 +26,8 @@ SplitArguments split_arguments(int argc, char** argv) {
 }
 
 int parse(CLI::App& app, int argc, char** argv, bool starts_programs) {
-  app.formatter(std::make_shared<HelpFormatter<CLI::Formatter, CLI::Option>>());
+  app.formatter(
+      std::make_shared<HelpFormatter<CLI::Formatter, CLI::Option, CLI::App, CLI::AppFormatMode>>());
   add_common_options(app, "no progress and no notes on stderr; errors only", GFXGRAPH_VERSION);
   try {
     app.parse(argc, argv);

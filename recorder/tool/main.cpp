@@ -123,7 +123,9 @@ int run_tool(int argc, char** argv) {
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--capture", request.capture, gfxgraph::kCaptureHelp);
   app.add_flag("--force", request.force, "replace existing traces");
-  app.formatter(std::make_shared<gfxgraph::HelpFormatter<CLI::Formatter, CLI::Option>>());
+  app.formatter(
+      std::make_shared<
+          gfxgraph::HelpFormatter<CLI::Formatter, CLI::Option, CLI::App, CLI::AppFormatMode>>());
   gfxgraph::add_common_options(
       app, "print only errors and what the trace lacks; no summary, notes and next step",
       GFXGRAPH_VERSION);

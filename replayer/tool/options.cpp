@@ -155,7 +155,8 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
                      "report")
           ->type_name("[FILE]")
           ->expected(0, 1);
-  app.formatter(std::make_shared<HelpFormatter<CLI::Formatter, CLI::Option>>());
+  app.formatter(
+      std::make_shared<HelpFormatter<CLI::Formatter, CLI::Option, CLI::App, CLI::AppFormatMode>>());
   add_common_options(app, "no messages and no text report; errors only", GFXGRAPH_VERSION_TEXT);
   app.footer(
       "Exit codes: 0 identical (or --no-verify), 1 failed or different, 2 usage, 3 damaged or "
