@@ -47,7 +47,9 @@ bool tell_holder(int index, const void* caller) noexcept {
       if (Holder* const all = told_always(caller); all != nullptr) all->uses_kernels(this_thread());
       return false;
     case CallRule::DROP:
-      if (Holder* const all = told(caller); all != nullptr) all->forget(row.name);
+    case CallRule::RESET:
+      if (Holder* const all = told(caller); all != nullptr)
+        all->forget(row.name, row.rule == CallRule::RESET);
       return false;
     case CallRule::STOP:
       if (is_of_program(caller)) stop_process(row.name, "called");

@@ -20,6 +20,7 @@ namespace gfxgraph::accelerate {
 
 constinit std::atomic<Holder*> made_holder{nullptr};
 constinit thread_local int inside = 0;
+constinit thread_local uint32_t unseen = 0;
 
 namespace {
 

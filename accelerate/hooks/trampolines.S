@@ -56,6 +56,7 @@ gfxgraph_accelerate_trampoline:
 #define HOOK_CHECK(name) TOLD_IF_HELD(name)
 #define HOOK_KERNELS(name) TOLD(name)
 #define HOOK_DROP(name) TOLD(name)
+#define HOOK_RESET(name) TOLD(name)
 #define HOOK_STOP(name) TOLD(name)
 #define GFXGRAPH_ACCELERATE_CALL(rule, name) HOOK_##rule(name) .set call_index, call_index + 1;
 #define GFXGRAPH_ACCELERATE_END(kind, name) TOLD(name) .set call_index, call_index + 1;
