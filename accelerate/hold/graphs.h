@@ -40,8 +40,7 @@ class Graphs {
   static constexpr size_t kMost = 64;
   static constexpr size_t kMostOfOne = 8;
 
-  // `waits_count`: a wait that has returned tells what is done, whichever thread it was.
-  Graphs(Device& device, bool waits_count) noexcept : device_(device), waits_count_(waits_count) {}
+  explicit Graphs(Device& device) noexcept : device_(device) {}
 
   bool full() const noexcept { return all_.size() >= kMost; }
   size_t made() const noexcept { return made_; }
@@ -56,6 +55,8 @@ class Graphs {
   void give_up(std::vector<Graph*>& own, bool may_mark);
   // Destroys what was given up and does not run any more.
   void destroy_done();
+  // Waits of the program tell nothing from now on.
+  void ignore_waits() noexcept { waits_count_ = awaited_ = false; }
   // Streams may be destroyed and made again, so that a wait for one tells no more.
   void forget_streams() noexcept;
   // The device is reset: what was made is gone.
@@ -71,7 +72,7 @@ class Graphs {
   bool runs(Graph& graph);
 
   Device& device_;
-  const bool waits_count_;
+  bool waits_count_ = true;
   std::vector<std::unique_ptr<Graph>> all_;
   uint64_t ticket_ = 0;
   bool awaited_ = false;  // a wait would tell something that counts

@@ -9,6 +9,7 @@
 #include "base/hip_quirks.h"
 
 constinit std::atomic<uint32_t> gfxgraph_accelerate_attention{0};
+constinit std::atomic<uint8_t> gfxgraph_accelerate_resting{0};
 
 namespace gfxgraph::accelerate {
 namespace {
@@ -34,7 +35,9 @@ Holder::Holder(Device& device, const Options& options) noexcept
       options_(options),
       finder_(options.shortest),
       left_(kFirstLook),
-      graphs_(device, !hip_quirk_seen(HipQuirk::kWaitForgetsWork, options.runtime_version)) {}
+      graphs_(device),
+      waits_of_one_thread_(
+          hip_quirk_seen(HipQuirk::kWaitForgetsWork, options.runtime_version)) {}
 
 // Nothing is thrown into a program.
 template <typename Call>
@@ -62,6 +65,7 @@ void Holder::settle() noexcept {
   const bool active = match_.active() || finder_.running();
   if (!match_.active() || !match_.held) since_ns_.store(0);
   gfxgraph_accelerate_attention.store(active ? 1 : 0, std::memory_order_release);
+  gfxgraph_accelerate_resting.store(on() ? 0 : 1, std::memory_order_relaxed);
   waits_.store(last_ != nullptr || error_.load() != 0 || graphs_.wants_waits(),
                std::memory_order_relaxed);
 }
@@ -299,6 +303,12 @@ void Holder::finish(Sequence& sequence, bool graph, uint64_t began_ns, uint64_t 
   }
 }
 
+void Holder::thread_waits(uint64_t thread) noexcept {
+  guarded([&] {
+    if (thread != launching_thread_) graphs_.ignore_waits();
+  });
+}
+
 uint64_t Holder::submissions() noexcept {
   const std::lock_guard lock(mutex_);
   return graphs_.ticket();
@@ -328,12 +338,16 @@ void Holder::end_run() {
 void Holder::add_sequence(Launches launches) {
   // Again what was not worth it, or a part of it; after one that ended early a shorter one may be.
   const auto known = [&](const auto& s) {
-    const size_t least = std::min(launches.size(), s->launches.size());
-    if (s->active() && launches.size() != s->launches.size()) return false;
-    if (s->ended_early && launches.size() < s->launches.size()) return false;
-    size_t same = 0;
-    while (same < least && s->launches.covers(same, launches, same)) ++same;
-    return same == least;
+    const size_t size = s->launches.size();
+    const size_t least = std::min(launches.size(), size);
+    if (s->active() && launches.size() != size) return false;
+    if (s->ended_early && launches.size() < size) return false;
+    for (size_t from = 0; from + least <= size; ++from) {
+      size_t same = 0;
+      while (same < least && s->launches.covers(from + same, launches, same)) ++same;
+      if (same == least) return true;
+    }
+    return false;
   };
   if (std::ranges::any_of(sequences_, known)) return;
   if (sequences_.size() >= kMostSequences) {
@@ -522,6 +536,7 @@ void Holder::before_fork() noexcept {
 
 void Holder::after_fork(bool child) noexcept {
   if (child) state_ = State::kOff;
+  settle();
   mutex_.unlock();
 }
 

@@ -22,6 +22,8 @@
 
 // Not 0: calls must tell the holder. Trampolines read it.
 extern "C" std::atomic<uint32_t> gfxgraph_accelerate_attention;
+// 1: launches are not looked at, for a while or any more.
+extern "C" std::atomic<uint8_t> gfxgraph_accelerate_resting;
 
 namespace gfxgraph::accelerate {
 
@@ -106,6 +108,9 @@ class Holder {
   // Captures of streams in progress: nothing is held meanwhile.
   void capturing(bool begins) noexcept;
   // A wait of the program has returned, which submissions() had before it.
+  // If waits_of_one_thread(): a call that waits, before it, in whichever way.
+  bool waits_of_one_thread() const noexcept { return waits_of_one_thread_; }
+  void thread_waits(uint64_t thread) noexcept;
   enum class WaitFor : uint8_t { kDevice, kStream, kOther };
   uint64_t submissions() noexcept;
   void waited(WaitFor what, void* stream, uint64_t submissions) noexcept;
@@ -171,6 +176,7 @@ class Holder {
   std::vector<std::unique_ptr<Sequence>> forgotten_;
   uint32_t numbers_ = 0;
   Graphs graphs_;
+  const bool waits_of_one_thread_;  // kWaitForgetsWork
   uint32_t captures_ = 0;
   uint64_t launching_thread_ = 0;
 

@@ -62,15 +62,12 @@ inline bool is_special(hipStream_t stream) noexcept {
   return value == 1 || value == 2;
 }
 
-// Launches between two looks for something that repeats, in a program in which nothing did.
-inline constexpr uint32_t kLaunchesUnseen = 1u << 16;
-extern constinit thread_local uint32_t unseen;
-
 // Work that may be held; `pass` makes the program's call.
 template <typename Pass>
 hipError_t offer(Holder& holder, const Launch& launch, Pass&& pass) {
   if (!holder.on()) {
-    if (!is_memory_work(launch.form) && ++unseen % kLaunchesUnseen == 0) holder.look_again();
+    // Only some launches come here then (trampolines.S): something may repeat by now.
+    if (!is_memory_work(launch.form)) holder.look_again();
     return pass();
   }
   const uint64_t thread = this_thread();

@@ -54,7 +54,13 @@ hipError_t launch_function(const void* caller, bool items, hipFunction_t functio
 
 }  // namespace
 
-GFXGRAPH_ACCELERATE_HOOK __attribute__((hot)) hipError_t hipLaunchKernel(
+// Behind the hooks of trampolines.S, which count in it the launches that were not looked at.
+extern "C" {
+__attribute__((visibility("hidden"))) constinit thread_local uint16_t gfxgraph_accelerate_unseen =
+    0;
+}
+
+extern "C" __attribute__((visibility("hidden"))) hipError_t gfxgraph_accelerate_launch_kernel(
     const void* stub, dim3 grid, dim3 block, void** args, size_t shared_bytes, hipStream_t stream) {
   const auto pass = [&] {
     return real(kCall_hipLaunchKernel, stub, grid, block, args, shared_bytes, stream);
@@ -75,7 +81,7 @@ GFXGRAPH_ACCELERATE_HOOK __attribute__((hot)) hipError_t hipLaunchKernel(
                pass);
 }
 
-GFXGRAPH_ACCELERATE_HOOK hipError_t hipModuleLaunchKernel(
+extern "C" __attribute__((visibility("hidden"))) hipError_t gfxgraph_accelerate_launch_function(
     hipFunction_t function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
     unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
     hipStream_t stream, void** params, void** extra) {

@@ -20,6 +20,7 @@ hipError_t wait(Holder::WaitFor what, hipStream_t stream, const void* caller, in
   Holder* const all = holder();
   if (all == nullptr || inside != 0 || is_of_runtime(caller)) return real(index, args...);
   all->before();
+  if (all->waits_of_one_thread() && all->on()) all->thread_waits(this_thread());
   const uint64_t submissions = all->wants_waits() ? all->submissions() : 0;
   const hipError_t result = real(index, args...);
   if (!all->wants_waits()) [[likely]]

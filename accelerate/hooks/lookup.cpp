@@ -48,8 +48,10 @@ bool tell_holder(int index, const void* caller) noexcept {
       return false;
     case CallRule::DROP:
     case CallRule::RESET:
-      if (Holder* const all = told(caller); all != nullptr)
+      if (Holder* const all = told(caller); all != nullptr) {
+        if (all->waits_of_one_thread() && all->on()) all->thread_waits(this_thread());
         all->forget(row.name, row.rule == CallRule::RESET);
+      }
       return false;
     case CallRule::STOP:
       if (is_of_program(caller)) stop_process(row.name, "called");

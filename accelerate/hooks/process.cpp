@@ -20,7 +20,6 @@ namespace gfxgraph::accelerate {
 
 constinit std::atomic<Holder*> made_holder{nullptr};
 constinit thread_local int inside = 0;
-constinit thread_local uint32_t unseen = 0;
 
 namespace {
 
@@ -147,7 +146,10 @@ Code& code() noexcept {
 Holder* make_holder() noexcept {
   if (Holder* const made = holder(); made != nullptr) [[likely]]
     return made;
-  if (!wanted()) return nullptr;
+  if (!wanted()) {
+    gfxgraph_accelerate_resting.store(1, std::memory_order_relaxed);
+    return nullptr;
+  }
   alignas(Holder) static std::byte storage[sizeof(Holder)];
   static Holder* const made = [] {
     const Inside here;

@@ -50,7 +50,7 @@ gfxgraph_accelerate_trampoline:
     movq gfxgraph_accelerate_real + 8 * call_index(%rip), %r11; testq %r11, %r11; jz 1f; jmp *%r11; \
     1: movl $call_index, %r11d; jmp gfxgraph_accelerate_trampoline; .cfi_endproc; \
     .size name, . - name;
-#define HOOK_HOOK(name)
+#define HOOK_HOOK(name) .set index_of_##name, call_index;
 #define HOOK_PASS(name)
 #define HOOK_FLUSH(name) TOLD_IF_HELD(name)
 #define HOOK_CHECK(name) TOLD_IF_HELD(name)
@@ -64,5 +64,34 @@ gfxgraph_accelerate_trampoline:
     .set call_index, 0
 #include "accelerate/hooks/calls.inc"
 #include "accelerate/hooks/ends.inc"
+
+/* Launches while none is looked at: a counter of the thread, and a jump. Each 65,536th one, and all others, go to the
+   hook proper. */
+    .macro launch_hook name, index, hook
+    .globl \name
+    .p2align 4
+    .type \name, @function
+\name:
+    .cfi_startproc
+    endbr64
+    cmpb $0, gfxgraph_accelerate_resting(%rip)
+    je 1f
+    movq gfxgraph_accelerate_unseen@gottpoff(%rip), %r11
+    incw %fs:(%r11)
+    jz 1f
+    movq gfxgraph_accelerate_real + 8 * \index(%rip), %r11
+    testq %r11, %r11
+    jz 1f
+    jmp *%r11
+1:  jmp \hook
+    .cfi_endproc
+    .size \name, . - \name
+    .endm
+    .hidden gfxgraph_accelerate_resting
+    .hidden gfxgraph_accelerate_unseen
+    .hidden gfxgraph_accelerate_launch_kernel
+    .hidden gfxgraph_accelerate_launch_function
+    launch_hook hipLaunchKernel, index_of_hipLaunchKernel, gfxgraph_accelerate_launch_kernel
+    launch_hook hipModuleLaunchKernel, index_of_hipModuleLaunchKernel, gfxgraph_accelerate_launch_function
 
     .section .note.GNU-stack, "", @progbits
