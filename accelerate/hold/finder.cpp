@@ -82,30 +82,33 @@ std::optional<Launches> Finder::end() {
   return found;
 }
 
-// The end of the run decides: its beginning may be something else.
+// The end of the run decides: its beginning may be something else. Of several periods (a step has
+// loops of its own) the one that most launches follow and stay the same by.
 std::optional<Launches> Finder::period() const {
   const size_t size = run_.size();
   size_t best = 0;
-  size_t best_changed = 0;
-  for (size_t period = 1; period <= size / 2; ++period) {
-    size_t alike = 0;
+  size_t best_worth = 0;
+  bool best_exact = false;
+  for (size_t period = 1; period <= size / 2 && best_worth < size; ++period) {
+    size_t reach = period;
     size_t changed = 0;
-    for (; alike < period; ++alike) {
-      const size_t i = size - 1 - alike;
-      if (run_.same(i, run_, i - period)) continue;
-      if (!may_differ(run_, i, run_, i - period)) break;
+    for (; reach < size; ++reach) {
+      const size_t i = size - 1 - reach;
+      if (run_.same(i, run_, i + period)) continue;
+      if (!may_differ(run_, i, run_, i + period)) break;
       ++changed;
     }
-    if (alike < period || changed * 2 > period) continue;
-    if (changed == 0) return repeated(period, true);
-    // The share of launches that change; of equal ones the shorter period.
-    if (best == 0 || changed * best < best_changed * period) {
-      best = period;
-      best_changed = changed;
-    }
+    const size_t compared = reach - period;
+    if (compared < period || changed * 2 > compared) continue;
+    // As far as it reaches, less the share that changes. A longer period is much better, or is not.
+    const size_t worth = reach * (compared - changed) / compared;
+    if (worth * 20 <= best_worth * 21) continue;
+    best = period;
+    best_worth = worth;
+    best_exact = changed == 0;
   }
   if (best == 0) return std::nullopt;
-  return repeated(best, false);
+  return repeated(best, best_exact);
 }
 
 // Short periods several times, so that a sequence is worth its submission.
@@ -122,10 +125,22 @@ std::optional<Launches> Finder::repeated(size_t period, bool exact) const {
   }
   const size_t count = period * std::min(times, reach / period);
   if (count < shortest_) return std::nullopt;
-  Launches found = run_.part(size - count, count);
+  // It begins with what is rarest in it: a loop's kernel would make it begin anywhere in the loop.
+  size_t begin = size - count;
+  size_t fewest = period + 1;
+  for (size_t from = begin; from + period > size - count && from + reach >= size; --from) {
+    size_t times_there = 0;
+    for (size_t i = from; i < from + period; ++i) times_there += run_.alike(i, run_, from) ? 1 : 0;
+    if (times_there < fewest) {
+      fewest = times_there;
+      begin = from;
+    }
+    if (from == 0) break;
+  }
+  Launches found = run_.part(begin, count);
   if (exact) return found;
   for (size_t i = 0; i < count; ++i) {
-    const size_t at = size - count + i;
+    const size_t at = begin + i;
     if (at >= period && !run_.same(at, run_, at - period)) found.let_change(i);
     if (at + period < size && !run_.same(at, run_, at + period)) found.let_change(i);
   }

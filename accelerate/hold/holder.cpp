@@ -465,8 +465,7 @@ void Holder::forget(const char* why, bool reset) noexcept {
     for (auto& s : sequences_) {
       graphs_.give_up(s->graphs, captures_ == 0);
       if (s->held == 0 || forgotten_.size() == kMostForgotten) continue;
-      s->reason = fmt::format("forgotten: {}; before: {}", why, s->reason);
-      s->phase = Phase::kCalls;
+      s->reason += fmt::format("; forgotten: {}", why);
       forgotten_.push_back(std::move(s));
     }
     sequences_.clear();

@@ -131,6 +131,22 @@ TEST_F(GraphsTest, CopiesAreHeldExactly) {
   EXPECT_EQ(holder->report().not_held.at("host memory"), 5u);
 }
 
+// A loop in each step, no waits: the period is the step, and begins where the loop does not.
+TEST_F(GraphsTest, AStepWithALoopIsFoundWhole) {
+  make(WayAsked::kGraph);
+  for (uint32_t r = 0; r < 100; ++r) {
+    step(0, 2);
+    for (uint32_t i = 0; i < 40; ++i) launch({110 + i % 2, 1, 5, 9});
+    launch({112, 1, r, 9});
+    if (r % 50 == 49) wait();
+    device.come_to = device.submissions;
+  }
+  EXPECT_EQ(line(0).launches, 43u);
+  EXPECT_EQ(line(0).changing, 1u);
+  EXPECT_GT(line(0).submits, 70u);
+  EXPECT_LT(line(0).early, 5u);
+}
+
 // No limit for the process: what is not used any more is given back when it does not run.
 TEST_F(GraphsTest, GraphsAreGivenBack) {
   make(WayAsked::kGraph);
