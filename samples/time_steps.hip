@@ -1,6 +1,7 @@
-// Heat in a rod, step by step: 67 short launches per step, the same each time, because the number of
-// the step is in device memory. The host looks at the rod after each twentieth step only. What
-// gfxgraph accelerate submits as a graph (docs/production/accelerate.md). The host computes the same.
+// Heat in a rod, step by step: 67 short launches per step, the same each time, because the number
+// of the step is in device memory. The host looks at the rod after each twentieth step only. What
+// gfxgraph accelerate submits as a graph (docs/production/accelerate.md). The host computes the
+// same.
 #include "sample.h"
 
 #include <cmath>

@@ -36,8 +36,7 @@ Holder::Holder(Device& device, const Options& options) noexcept
       finder_(options.shortest),
       left_(kFirstLook),
       graphs_(device),
-      waits_of_one_thread_(
-          hip_quirk_seen(HipQuirk::kWaitForgetsWork, options.runtime_version)) {}
+      waits_of_one_thread_(hip_quirk_seen(HipQuirk::kWaitForgetsWork, options.runtime_version)) {}
 
 // Nothing is thrown into a program.
 template <typename Call>
@@ -252,7 +251,8 @@ bool Holder::submit_graph(Sequence& sequence) {
       ++sequence.busy;
       ++sequence.behind;
       // One more, for the next time; without it those that there are do.
-      if (sequence.graphs.size() < Graphs::kMostOfOne && !graphs_.full())
+      if (sequence.graphs.size() < Graphs::kMostOfOne && !graphs_.full() &&
+          device_.last_error() == 0)
         (void)graphs_.add(sequence.launches, sequence.graphs);
     }
     return false;
@@ -367,6 +367,8 @@ void Holder::add_sequence(Launches launches) {
 }
 
 void Holder::try_graph(Sequence& sequence) {
+  // What is made would take the program's error away on some runtimes: the next time, then.
+  if (device_.last_error() != 0) return;
   if (sequence.graphs.empty()) {
     if (sequence.launches.changing() != 0) {
       if (const char* const why = device_.refuses_updates(); why != nullptr)

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 MODES = ("repeated", "mismatches", "queries", "growing", "growing_without_waits", "copies")
-MOST = 12  # calls of a mode that fail, spread over all
+MOST = 6  # calls of a mode that fail, spread over all
 
 
 def run(tree, forms, failing, mode, kind, number):

@@ -24,7 +24,9 @@ extern "C" __global__ void add_from(uint32_t* to, const uint32_t* from, int n) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < n) to[i] = to[i] * 3 + from[i];
 }
-extern "C" __global__ void signal_host(volatile uint32_t* flag, uint32_t add) { *flag = *flag + add; }
+extern "C" __global__ void signal_host(volatile uint32_t* flag, uint32_t add) {
+  *flag = *flag + add;
+}
 
 #ifndef CODE_OBJECT
 
@@ -84,7 +86,9 @@ class Values {
 };
 #define COMPARE(values, ...) (values).compare_at(__LINE__ __VA_OPT__(, ) __VA_ARGS__)
 
-static Pair pair_of(int i) { return {static_cast<uint32_t>(2 * i + 3), static_cast<uint32_t>(i * 5)}; }
+static Pair pair_of(int i) {
+  return {static_cast<uint32_t>(2 * i + 3), static_cast<uint32_t>(i * 5)};
+}
 
 static void steps(Values& values, int from, int to, hipStream_t stream = nullptr) {
   for (int i = from; i < to; ++i) values.run(pair_of(i), static_cast<uint8_t>(i % 30 + 1), stream);

@@ -1,7 +1,6 @@
 // A fake between the hooks and the runtime: the N-th call of a kind fails, N from FAILING_CALL, the
-// kind from FAILING_KIND: graph (what makes, changes and launches graphs) or launch (launches, copies
-// and fills). Preloaded behind the
-// hooks. Prints how many there were.
+// kind from FAILING_KIND: graph (what makes, changes and launches graphs) or launch (launches,
+// copies and fills). Preloaded behind the hooks. Prints how many there were.
 #include <dlfcn.h>
 
 #include <atomic>
