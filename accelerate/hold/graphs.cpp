@@ -43,15 +43,15 @@ bool Graphs::runs(Graph& graph) {
 Submission Graphs::submit(const Launches& launches, std::vector<Graph*>& own) {
   Graph* graph = nullptr;
   const bool changes = launches.changing() != 0;
-  if (!changes && !own.empty()) graph = own.front();
-  for (size_t i = 0; changes && graph == nullptr && i < own.size(); ++i) {
-    if (runs(*own[i])) continue;
-    if (own[i]->updates < kUpdatesOfOneGraph) {
-      graph = own[i];
-      continue;
+  if (!own.empty()) {
+    // The oldest submission is done first, and some runtimes take long to tell of an event (HIP 5).
+    const auto oldest = std::ranges::min_element(own, {}, &Graph::ticket);
+    if (!changes || !runs(**oldest)) graph = *oldest;
+    if (graph != nullptr && graph->updates >= kUpdatesOfOneGraph) {
+      graph->owned = false;
+      own.erase(oldest);
+      graph = nullptr;
     }
-    own[i]->owned = false;
-    own.erase(own.begin() + static_cast<std::ptrdiff_t>(i--));
   }
   if (graph == nullptr) {
     // From now on an event tells, because the program's waits do not come in time.
@@ -90,9 +90,13 @@ void Graphs::give_up(std::vector<Graph*>& own, bool may_mark) {
 }
 
 void Graphs::destroy_done() {
-  for (size_t i = all_.size(); i-- > 0;) {
+  for (size_t i = 0; i < all_.size();) {
     Graph& graph = *all_[i];
-    if (graph.owned || runs(graph)) continue;
+    if (graph.owned) {
+      ++i;
+      continue;
+    }
+    if (runs(graph)) break;  // others the next time: to look at an event may take long
     device_.destroy(graph.prepared);
     ++destroyed_;
     all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(i));
