@@ -60,6 +60,7 @@ std::optional<Launches> Finder::end() {
     Stretch longest;
     const Launches* other = nullptr;
     for (const bool exact : {true, false}) {
+      if (!exact && only_equal_) break;
       for (const Launches& earlier : runs_) {
         const Stretch common = longest_common(run_, earlier, shortest_, exact);
         if (!common.is_better_than(longest)) continue;
@@ -95,7 +96,7 @@ std::optional<Launches> Finder::period() const {
     for (; reach < size; ++reach) {
       const size_t i = size - 1 - reach;
       if (run_.same(i, run_, i + period)) continue;
-      if (!may_differ(run_, i, run_, i + period)) break;
+      if (only_equal_ || !may_differ(run_, i, run_, i + period)) break;
       ++changed;
     }
     const size_t compared = reach - period;

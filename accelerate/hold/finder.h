@@ -32,6 +32,8 @@ class Finder {
   // own. Launches in it whose arguments were others may change (Launches::let_change): at most half
   // of them, and the stretch is the one with most launches that stay the same.
   std::optional<Launches> end();
+  // Arguments that change are not found from now on.
+  void only_equal() noexcept { only_equal_ = true; }
   // Nothing that was seen counts any more.
   void forget() noexcept;
 
@@ -40,6 +42,7 @@ class Finder {
   std::optional<Launches> repeated(size_t period, bool exact) const;
 
   size_t shortest_;
+  bool only_equal_ = false;
   Launches run_;
   std::deque<Launches> runs_;  // the newest in front
 };

@@ -338,6 +338,7 @@ void Holder::end_run() {
 void Holder::add_sequence(Launches launches) {
   // Again what was not worth it, or a part of it; after one that ended early a shorter one may be.
   const auto known = [&](const auto& s) {
+    if (s->refused) return false;
     const size_t size = s->launches.size();
     const size_t least = std::min(launches.size(), size);
     if (s->active() && launches.size() != size) return false;
@@ -371,8 +372,11 @@ void Holder::try_graph(Sequence& sequence) {
   if (device_.last_error() != 0) return;
   if (sequence.graphs.empty()) {
     if (sequence.launches.changing() != 0) {
-      if (const char* const why = device_.refuses_updates(); why != nullptr)
+      if (const char* const why = device_.refuses_updates(); why != nullptr) {
+        sequence.refused = true;
+        finder_.only_equal();
         return retire(sequence, why);
+      }
     }
     graphs_.destroy_done();
     if (graphs_.full())

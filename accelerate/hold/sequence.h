@@ -56,6 +56,7 @@ struct Sequence {
   std::vector<Graph*> graphs;  // several if values change
   std::string reason;          // of the phase
   bool ended_early = false;    // why it is not held any more
+  bool refused = false;        // the same: its arguments change; a part of it may be held
   // Counted since the process began.
   uint64_t held = 0;       // launches that returned before they were submitted
   uint64_t submits = 0;    // as a graph

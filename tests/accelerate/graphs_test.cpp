@@ -110,6 +110,8 @@ TEST_F(GraphsTest, WhereUpdatesAreNotKnownNothingThatChangesIsHeld) {
   }
   EXPECT_EQ(device.updated, 0);
   EXPECT_EQ(line(0).reason, "no updates");
+  EXPECT_EQ(line(1).launches, 10u);  // what stays the same
+  EXPECT_GT(line(1).submits, 3u);
 }
 
 TEST_F(GraphsTest, CopiesAreHeldExactly) {
