@@ -1,15 +1,12 @@
 // The doors to the layer that are no calls by link: look-ups at run time, and the calls of
 // trampolines.S, which are passed on or refused.
-#include <dlfcn.h>
-
-#include <cstdio>
-#include <cstring>
-
+#include "base/process/hip_lookup.h"
 #include "capture/executables.h"
 #include "capture/hooks_internal.h"
 #include "capture/newer_hip.h"
 
 using namespace gfxgraph::capture;
+using namespace gfxgraph::preload;
 
 namespace {
 
@@ -72,60 +69,41 @@ extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_capture_enter(
   return function != nullptr ? function : reinterpret_cast<void*>(&fails<hipErrorNotSupported>);
 }
 
-extern "C" __attribute__((visibility("hidden"))) gfxgraph::preload::DlsymAnswer
-gfxgraph_capture_dlsym(void* handle, const char* name, const char*, const void*) {
-  using gfxgraph::preload::DlsymAnswer;
-  const DlsymAnswer ask_the_next_one{reinterpret_cast<void*>(gfxgraph::preload::next_dlsym()), 0};
-  if (name == nullptr || handle == RTLD_NEXT || !gfxgraph::preload::may_be_hip(name))
-    return ask_the_next_one;
-  const int index = find_call(name);
-  if (index < 0) return ask_the_next_one;
-  // The hook exists whether or not the runtime has the function: only the runtime's result counts.
-  if (handle == RTLD_DEFAULT)
-    return {real_function(index) == nullptr ? nullptr : hook_function(index), 1};
-  void* const found = gfxgraph::preload::call_dlsym(gfxgraph::preload::next_dlsym(), handle, name);
-  if (found == nullptr) return {nullptr, 1};
-  learn_real_function(index, found);
-  return {hook_function(index), 1};
-}
-
-// ---- pointers that the runtime itself returns ---------------------------------------------------
+// ---- look-ups at run time -----------------------------------------------------------------------
 
 namespace {
 
-constexpr uint64_t kPerThreadDefaultStream = 2;  // HIP_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
-
-void hook_pointer(const char* name, void** function, bool per_thread) {
-  if (name == nullptr || function == nullptr || *function == nullptr) return;
-  int index = find_call(name);
-  char variant[128];
-  const int length = std::snprintf(variant, sizeof(variant), "%s_spt", name);
-  if (per_thread && length > 0 && static_cast<size_t>(length) < sizeof(variant)) {
-    const int found = find_call(variant);
-    if (found >= 0) index = found;
-  }
-  if (index < 0) return;
-  learn_real_function(index, *function);
-  *function = hook_function(index);
-}
+constexpr HookTable kHookTable{.find = find_call,
+                               .hook = hook_function,
+                               .real = real_function,
+                               .learn = learn_real_function,
+                               .next = next_dlsym};
 
 }  // namespace
+
+extern "C" __attribute__((visibility("hidden"))) DlsymAnswer
+gfxgraph_capture_dlsym(void* handle, const char* name, const char*, const void*) {
+  if (name == nullptr) return {reinterpret_cast<void*>(next_dlsym()), 0};
+  return resolve_hip(kHookTable, handle, name);
+}
 
 GFXGRAPH_NEWER_CAPTURE_HOOK(hipGetProcAddress, const char* name, void** function, int version,
                             uint64_t flags, void* status) {
   const hipError_t result = real(kCall_hipGetProcAddress, name, function, version, flags, status);
-  if (result == hipSuccess) hook_pointer(name, function, flags == kPerThreadDefaultStream);
+  if (result == hipSuccess)
+    hook_pointer(kHookTable, name, function, flags == kPerThreadDefaultStream);
   return result;
 }
 GFXGRAPH_NEWER_CAPTURE_HOOK(hipGetDriverEntryPoint, const char* name, void** function,
                             unsigned long long flags, void* status) {
   const hipError_t result = real(kCall_hipGetDriverEntryPoint, name, function, flags, status);
-  if (result == hipSuccess) hook_pointer(name, function, flags == kPerThreadDefaultStream);
+  if (result == hipSuccess)
+    hook_pointer(kHookTable, name, function, flags == kPerThreadDefaultStream);
   return result;
 }
 GFXGRAPH_NEWER_CAPTURE_HOOK(hipGetDriverEntryPoint_spt, const char* name, void** function,
                             unsigned long long flags, void* status) {
   const hipError_t result = real(kCall_hipGetDriverEntryPoint_spt, name, function, flags, status);
-  if (result == hipSuccess) hook_pointer(name, function, true);
+  if (result == hipSuccess) hook_pointer(kHookTable, name, function, true);
   return result;
 }

@@ -199,6 +199,14 @@ class Decoder {
     HIP_CHECK(hipGetLastError());
   }
 
+  // The last token, as a program needs it that shows each as it comes.
+  int token() {
+    int token = 0;
+    HIP_CHECK(hipMemcpyAsync(&token, token_, sizeof(token), hipMemcpyDeviceToHost, stream_));
+    HIP_CHECK(hipStreamSynchronize(stream_));
+    return token;
+  }
+
   std::vector<float> logits() {
     std::vector<float> host(kVocabulary);
     HIP_CHECK(hipMemcpyAsync(host.data(), logits_, host.size() * sizeof(float),
@@ -288,14 +296,33 @@ class Decoder {
 int main(int argc, char** argv) {
   constexpr float kTolerance = 2e-3f;
   int count = kTokens;
-  if (argc == 3 && std::strcmp(argv[1], "--tokens") == 0) count = std::atoi(argv[2]);
-  if (argc == 2 || argc > 3 || count < 1 || count > kMaxPositions) {
-    std::fprintf(stderr, "usage: decode_step [--tokens N], N from 1 to %d\n", kMaxPositions);
+  bool each = false;
+  bool understood = true;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--each") == 0) {
+      each = true;
+    } else if (std::strcmp(argv[i], "--tokens") == 0 && i + 1 < argc) {
+      count = std::atoi(argv[++i]);
+    } else {
+      understood = false;
+    }
+  }
+  if (!understood || count < 1 || count > kMaxPositions) {
+    std::fprintf(stderr,
+                 "usage: decode_step [--tokens N] [--each], N from 1 to %d\n"
+                 "  --each  show each token as it comes: the host waits for it\n",
+                 kMaxPositions);
     return 2;
   }
   const HostModel model = make_model();
   Decoder decoder(model);
-  for (int position = 0; position < count; ++position) decoder.decode(position);
+  for (int position = 0; position < count; ++position) {
+    decoder.decode(position);
+    if (!each) continue;
+    std::printf("%d ", decoder.token());
+    std::fflush(stdout);
+  }
+  if (each) std::printf("\n");
   const std::vector<int> tokens = decoder.history(count);
   const std::vector<float> logits = decoder.logits();
 

@@ -50,6 +50,7 @@ std::unique_ptr<const Layout> layout_of(const codeobj::Kernel& kernel) {
   auto layout = std::make_unique<Layout>();
   layout->kernel = kernel.name;
   layout->size_bytes = kernel.explicit_size_bytes();
+  layout->group_bytes = kernel.descriptor.group_segment_bytes;
   for (const codeobj::Argument& argument : kernel.arguments) {
     if (argument.hidden()) continue;
     if (argument.size_bytes > layout->size_bytes ||

@@ -6,7 +6,10 @@
 #include <new>
 #include <utility>
 
+#include "base/hip_quirks.h"
+
 constinit std::atomic<uint32_t> gfxgraph_accelerate_attention{0};
+constinit std::atomic<uint8_t> gfxgraph_accelerate_resting{0};
 
 namespace gfxgraph::accelerate {
 namespace {
@@ -16,8 +19,6 @@ namespace {
 constexpr int64_t kFirstLook = 20'000;
 constexpr int64_t kNextLook = 2'000;
 constexpr size_t kMostSequences = 32;
-// Graphs are never given back (Device::prepare).
-constexpr uint32_t kMostGraphs = 64;
 // A sequence that was begun this often and whole in less than half of these is not worth it.
 constexpr uint32_t kPatience = 32;
 // A graph is measured against the calls again after this many submissions.
@@ -30,7 +31,12 @@ constexpr const char* kPhaseNames[] = {"watched", "tried", "graph", "calls"};
 }  // namespace
 
 Holder::Holder(Device& device, const Options& options) noexcept
-    : device_(device), options_(options), finder_(options.shortest), left_(kFirstLook) {}
+    : device_(device),
+      options_(options),
+      finder_(options.shortest),
+      left_(kFirstLook),
+      graphs_(device),
+      waits_of_one_thread_(hip_quirk_seen(HipQuirk::kWaitForgetsWork, options.runtime_version)) {}
 
 // Nothing is thrown into a program.
 template <typename Call>
@@ -58,7 +64,9 @@ void Holder::settle() noexcept {
   const bool active = match_.active() || finder_.running();
   if (!match_.active() || !match_.held) since_ns_.store(0);
   gfxgraph_accelerate_attention.store(active ? 1 : 0, std::memory_order_release);
-  waits_.store(last_ != nullptr || error_.load() != 0, std::memory_order_relaxed);
+  gfxgraph_accelerate_resting.store(on() ? 0 : 1, std::memory_order_relaxed);
+  waits_.store(last_ != nullptr || error_.load() != 0 || graphs_.wants_waits(),
+               std::memory_order_relaxed);
 }
 
 // ---- launches -----------------------------------------------------------------------------------
@@ -69,7 +77,9 @@ Offer Holder::offer(const Launch& launch, uint64_t thread) noexcept {
     if (state_ != State::kOn) return;
     ++counted_.launches;
     last_ = nullptr;
-    if (!only_thread(thread) || captures_ != 0) return;
+    if (is_memory_work(launch.form) ? !launches_alone(thread) : !only_thread(thread))
+      return end_all();
+    if (captures_ != 0) return;
     if (match_.active()) {
       if (match(launch, thread, offer)) return;
       end_match();
@@ -89,10 +99,13 @@ Offer Holder::offer(const Launch& launch, uint64_t thread) noexcept {
 
 bool Holder::match(const Launch& launch, uint64_t thread, Offer& offer) {
   if (match_.thread != thread || match_.no_more) return false;
-  const auto goes_on = [&](const Sequence* s) { return s->launches.same(match_.position, launch); };
+  const auto goes_on = [&](const Sequence* s) {
+    return s->launches.goes_on(match_.position, launch);
+  };
   std::vector<Sequence*>& candidates = match_.candidates;
   if (std::ranges::none_of(candidates, goes_on)) return false;
   std::erase_if(candidates, [&](const Sequence* s) { return !goes_on(s); });
+  take_values(launch);
   match_.any = candidates.front();
   ++match_.position;
   const auto whole = std::ranges::find_if(
@@ -110,7 +123,7 @@ bool Holder::match(const Launch& launch, uint64_t thread, Offer& offer) {
 }
 
 bool Holder::begin(const Launch& launch, uint64_t thread, Offer& offer) {
-  const auto begins = [&](const auto& s) { return s->active() && s->launches.same(0, launch); };
+  const auto begins = [&](const auto& s) { return s->active() && s->launches.goes_on(0, launch); };
   if (std::ranges::none_of(sequences_, begins)) return false;
   end_run();  // which may add sequences
   // Those that are watched go first: as calls, which no other candidate can be then.
@@ -125,9 +138,11 @@ bool Holder::begin(const Launch& launch, uint64_t thread, Offer& offer) {
   }
   match_.any = match_.candidates.front();
   match_.whole = nullptr;
+  match_.position = 0;
+  match_.held = !watched;
+  take_values(launch);
   match_.position = 1;
   match_.thread = thread;
-  match_.held = !watched;
   match_.no_more = false;
   match_.began_ns = device_.now_ns();
   if (match_.held) {
@@ -137,6 +152,14 @@ bool Holder::begin(const Launch& launch, uint64_t thread, Offer& offer) {
   offer.held = match_.held;
   offer.noted = !match_.held;
   return true;
+}
+
+// What is held has these values; a graph gets them when the sequence is whole.
+void Holder::take_values(const Launch& launch) noexcept {
+  if (!match_.held) return;
+  for (Sequence* const s : match_.candidates) {
+    if (s->launches[match_.position].changes) s->launches.set(match_.position, launch);
+  }
 }
 
 void Holder::returned(const Launch& launch, uint64_t thread, int error) noexcept {
@@ -157,6 +180,12 @@ void Holder::returned(const Launch& launch, uint64_t thread, int error) noexcept
       layout = device_.layout(launch);
       if (layout == nullptr || (launch.params == nullptr && !layout->places.empty())) {
         ++counted_.not_held["the arguments of its kernel are not known"];
+        return end_run();
+      }
+    }
+    if (is_memory_work(launch.form)) {
+      if (const char* const why = device_.refuses(launch); why != nullptr) {
+        ++counted_.not_held[why];
         return end_run();
       }
     }
@@ -186,10 +215,11 @@ void Holder::end_match() {
   since_ns_.store(0);
   Sequence* const whole = match.whole;
   const size_t done = whole != nullptr ? match.whole_at : 0;
+  bool as_graph = true;
   if (match.held) {
     counted_.held += match.position;
     (whole != nullptr ? whole : match.any)->held += match.position;
-    if (whole != nullptr) submit_graph(*whole);
+    if (whole != nullptr) as_graph = submit_graph(*whole);
     // Of the launches behind the whole one, and of one that is not whole: `any` has all of them.
     if (done < match.position) submit_calls(match.any->launches, done, match.position);
   }
@@ -200,6 +230,7 @@ void Holder::end_match() {
     return count(early);
   }
   ++whole->begun;
+  if (!as_graph) return count(*whole);
   ++whole->whole;
   if (done != match.position || state_ != State::kOn) return;
   if (match.held) {
@@ -209,18 +240,31 @@ void Holder::end_match() {
   }
 }
 
-void Holder::submit_graph(Sequence& sequence) {
+bool Holder::submit_graph(Sequence& sequence) {
   const uint64_t before = device_.now_ns();
-  const int error = device_.launch(sequence.prepared, sequence.launches[0].stream);
-  if (error != 0) {
+  Submission submission = graphs_.submit(sequence.launches, sequence.graphs);
+  if (submission.kind != Submission::Kind::kGraph) {
     submit_calls(sequence.launches, 0, sequence.launches.size());
-    return retire(sequence, fmt::format("hipGraphLaunch returned error {}", error));
+    if (submission.kind == Submission::Kind::kFailed) {
+      retire(sequence, std::move(submission.reason));
+    } else {
+      ++sequence.busy;
+      ++sequence.behind;
+      // One more, for the next time; without it those that there are do.
+      if (sequence.graphs.size() < Graphs::kMostOfOne && !graphs_.full() &&
+          device_.last_error() == 0)
+        (void)graphs_.add(sequence.launches, sequence.graphs);
+    }
+    return false;
   }
   const double us = static_cast<double>(device_.now_ns() - before) / 1000.0;
   ++sequence.submits;
   ++counted_.submits;
+  sequence.updates += submission.updates;
+  counted_.updates += submission.updates;
   sequence.submit_us += us;
   counted_.submit_us += us;
+  return true;
 }
 
 void Holder::submit_calls(const Launches& launches, size_t from, size_t to) {
@@ -259,9 +303,21 @@ void Holder::finish(Sequence& sequence, bool graph, uint64_t began_ns, uint64_t 
   }
 }
 
-void Holder::waited() noexcept {
+void Holder::thread_waits(uint64_t thread) noexcept {
+  guarded([&] {
+    if (thread != launching_thread_) graphs_.ignore_waits();
+  });
+}
+
+uint64_t Holder::submissions() noexcept {
+  const std::lock_guard lock(mutex_);
+  return graphs_.ticket();
+}
+
+void Holder::waited(WaitFor what, void* stream, uint64_t submissions) noexcept {
   if (!wants_waits()) return;
   guarded([&] {
+    if (what != WaitFor::kOther) graphs_.waited(stream, what == WaitFor::kDevice, submissions);
     Sequence* const sequence = std::exchange(last_, nullptr);
     if (sequence == nullptr) return;
     const Phase measured = last_graph_ ? Phase::kTried : Phase::kWatched;
@@ -282,12 +338,17 @@ void Holder::end_run() {
 void Holder::add_sequence(Launches launches) {
   // Again what was not worth it, or a part of it; after one that ended early a shorter one may be.
   const auto known = [&](const auto& s) {
-    const size_t least = std::min(launches.size(), s->launches.size());
-    if (s->active() && launches.size() != s->launches.size()) return false;
-    if (s->ended_early && launches.size() < s->launches.size()) return false;
-    size_t same = 0;
-    while (same < least && s->launches.same(same, launches, same)) ++same;
-    return same == least;
+    if (s->refused) return false;
+    const size_t size = s->launches.size();
+    const size_t least = std::min(launches.size(), size);
+    if (s->active() && launches.size() != size) return false;
+    if (s->ended_early && launches.size() < size) return false;
+    for (size_t from = 0; from + least <= size; ++from) {
+      size_t same = 0;
+      while (same < least && s->launches.covers(from + same, launches, same)) ++same;
+      if (same == least) return true;
+    }
+    return false;
   };
   if (std::ranges::any_of(sequences_, known)) return;
   if (sequences_.size() >= kMostSequences) {
@@ -307,17 +368,25 @@ void Holder::add_sequence(Launches launches) {
 }
 
 void Holder::try_graph(Sequence& sequence) {
-  if (sequence.prepared == nullptr) {
-    if (prepared_ == kMostGraphs)
-      return retire(sequence, fmt::format("{} graphs were made in this process", kMostGraphs));
+  // What is made would take the program's error away on some runtimes: the next time, then.
+  if (device_.last_error() != 0) return;
+  if (sequence.graphs.empty()) {
+    if (sequence.launches.changing() != 0) {
+      if (const char* const why = device_.refuses_updates(); why != nullptr) {
+        sequence.refused = true;
+        finder_.only_equal();
+        return retire(sequence, why);
+      }
+    }
+    graphs_.destroy_done();
+    if (graphs_.full())
+      return retire(sequence, fmt::format("there are {} graphs at this time", Graphs::kMost));
     if (std::string other = device_.other_ways(); !other.empty()) {
       retire(sequence, other);
       return stop_locked(std::move(other));
     }
-    const Result<void*> prepared = device_.prepare(sequence.launches);
-    if (!prepared) return retire(sequence, prepared.error().message);
-    ++prepared_;
-    sequence.prepared = *prepared;
+    const Result<void> made = graphs_.add(sequence.launches, sequence.graphs);
+    if (!made) return retire(sequence, made.error().message);
   }
   const bool asked = options_.way == WayAsked::kGraph;
   sequence.enter(asked ? Phase::kGraph : Phase::kTried);
@@ -340,6 +409,10 @@ void Holder::count(Sequence& sequence) {
   if (sequence.begun < kPatience || sequence.whole * 2 >= sequence.begun) return;
   sequence.ended_early = true;
   const bool late = sequence.overdue * 2 > sequence.early;
+  if (sequence.behind * 2 > sequence.begun - sequence.whole)
+    return retire(sequence,
+                  fmt::format("the device is behind: {} graphs still ran in {} of {} times",
+                              sequence.graphs.size(), sequence.behind, sequence.begun));
   retire(sequence,
          fmt::format("{} in {} of {} times", late ? "not whole within the bound" : "ended early",
                      sequence.begun - sequence.whole, sequence.begun));
@@ -348,6 +421,7 @@ void Holder::count(Sequence& sequence) {
 void Holder::retire(Sequence& sequence, std::string reason) {
   sequence.reason = std::move(reason);
   sequence.enter(Phase::kCalls);
+  graphs_.give_up(sequence.graphs, captures_ == 0);
   tell(sequence);
 }
 
@@ -362,10 +436,12 @@ void Holder::tell(const Sequence& sequence) {
 
 void Holder::before() noexcept {
   if (gfxgraph_accelerate_attention.load(std::memory_order_acquire) == 0) return;
-  guarded([&] {
-    end_match();
-    end_run();
-  });
+  guarded([&] { end_all(); });
+}
+
+void Holder::end_all() {
+  end_match();
+  end_run();
 }
 
 // Where nothing is worth holding a program runs as without the holder, for a while.
@@ -386,19 +462,21 @@ void Holder::overdue(uint64_t since_ns) noexcept {
   });
 }
 
-void Holder::forget(const char* why) noexcept {
+void Holder::forget(const char* why, bool reset) noexcept {
   if (off()) return;
   guarded([&] {
     end_match();
     last_ = nullptr;
     finder_.forget();
     for (auto& s : sequences_) {
+      graphs_.give_up(s->graphs, captures_ == 0);
       if (s->held == 0 || forgotten_.size() == kMostForgotten) continue;
-      s->reason = fmt::format("forgotten: {}; before: {}", why, s->reason);
-      s->phase = Phase::kCalls;
+      s->reason += fmt::format("; forgotten: {}", why);
       forgotten_.push_back(std::move(s));
     }
     sequences_.clear();
+    graphs_.forget_streams();
+    if (reset) graphs_.abandon();
   });
 }
 
@@ -422,6 +500,12 @@ void Holder::uses_kernels(uint64_t thread) noexcept {
   before();
   if (off() || options_.runtime_version >= kSeparateKernels) return;
   guarded([&] { (void)only_thread(thread); });
+}
+
+// HIP 5 mixes up kernels of several threads with graphs, but no copies and fills: those of another
+// thread are made, and nothing more.
+bool Holder::launches_alone(uint64_t thread) const noexcept {
+  return options_.runtime_version >= kSeparateKernels || launching_thread_ == thread;
 }
 
 bool Holder::only_thread(uint64_t thread) {
@@ -457,6 +541,7 @@ void Holder::before_fork() noexcept {
 
 void Holder::after_fork(bool child) noexcept {
   if (child) state_ = State::kOff;
+  settle();
   mutex_.unlock();
 }
 
@@ -471,16 +556,21 @@ void Holder::look_again() noexcept {
 Report Holder::report() {
   const std::lock_guard lock(mutex_);
   Report report = counted_;
+  report.graphs_made = graphs_.made();
+  report.graphs_destroyed = graphs_.destroyed();
   const auto add = [&](const Sequence& s) {
     const KeptLaunch& first = s.launches[0];
     report.sequences.push_back({.number = s.number,
                                 .launches = s.launches.size(),
                                 .first_kernel = first.layout != nullptr ? first.layout->kernel : "",
                                 .phase = s.phase,
+                                .changing = s.launches.changing(),
                                 .held = s.held,
                                 .submits = s.submits,
+                                .updates = s.updates,
                                 .early = s.early,
                                 .overdue = s.overdue,
+                                .busy = s.busy,
                                 .submit_us = s.submit_us,
                                 .calls_us = s.calls.host.median(),
                                 .graph_us = s.graph.host.median(),

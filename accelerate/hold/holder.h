@@ -17,10 +17,13 @@
 
 #include "accelerate/hold/device.h"
 #include "accelerate/hold/finder.h"
+#include "accelerate/hold/graphs.h"
 #include "accelerate/hold/sequence.h"
 
 // Not 0: calls must tell the holder. Trampolines read it.
 extern "C" std::atomic<uint32_t> gfxgraph_accelerate_attention;
+// 1: launches are not looked at, for a while or any more.
+extern "C" std::atomic<uint8_t> gfxgraph_accelerate_resting;
 
 namespace gfxgraph::accelerate {
 
@@ -50,7 +53,10 @@ struct Offer {
 struct Report {
   uint64_t launches = 0;  // that were looked at
   uint64_t held = 0;
-  uint64_t submits = 0;                      // graphs
+  uint64_t submits = 0;  // graphs
+  uint64_t updates = 0;  // nodes of graphs that were given other values
+  uint64_t graphs_made = 0;
+  uint64_t graphs_destroyed = 0;
   uint64_t one_by_one = 0;                   // held launches that were submitted as they came
   double submit_us = 0.0;                    // in submissions as graphs
   std::string stopped;                       // why the process holds nothing (any more); "": it may
@@ -60,7 +66,8 @@ struct Report {
     size_t launches;
     std::string first_kernel;
     Phase phase;
-    uint64_t held, submits, early, overdue;
+    size_t changing;  // launches whose arguments may be others each time
+    uint64_t held, submits, updates, early, overdue, busy;
     double submit_us;
     double calls_us, graph_us;  // medians; 0: not measured
     std::string reason;
@@ -89,8 +96,9 @@ class Holder {
   void overdue(uint64_t since_ns) noexcept;
   // Since when something is held; 0: nothing is. Any thread, no lock.
   uint64_t held_since_ns() const noexcept { return since_ns_.load(); }
-  // Before a call after which sequences may be wrong: all are forgotten.
-  void forget(const char* why) noexcept;
+  // Before a call after which sequences may be wrong: all are forgotten. `reset`: it also takes
+  // what was made on the device.
+  void forget(const char* why, bool reset = false) noexcept;
   // Nothing is held any more, for the process's life.
   void stop(std::string why) noexcept;
   // Calls that use kernels, on HIP 5: see KERNELS in calls.inc.
@@ -99,8 +107,13 @@ class Holder {
   void failed(uint64_t thread) noexcept;
   // Captures of streams in progress: nothing is held meanwhile.
   void capturing(bool begins) noexcept;
-  // A wait of the program has returned.
-  void waited() noexcept;
+  // A wait of the program has returned, which submissions() had before it.
+  // If waits_of_one_thread(): a call that waits, before it, in whichever way.
+  bool waits_of_one_thread() const noexcept { return waits_of_one_thread_; }
+  void thread_waits(uint64_t thread) noexcept;
+  enum class WaitFor : uint8_t { kDevice, kStream, kOther };
+  uint64_t submissions() noexcept;
+  void waited(WaitFor what, void* stream, uint64_t submissions) noexcept;
   bool wants_waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
 
   // The error of a submission that no call has returned yet; 0: none. Returned once.
@@ -128,9 +141,12 @@ class Holder {
   bool begin(const Launch& launch, uint64_t thread, Offer& offer);
   void end_match();
   void finish(Sequence& sequence, bool graph, uint64_t began_ns, uint64_t ended_ns);
-  void submit_graph(Sequence& sequence);
+  // False: it went out one by one.
+  bool submit_graph(Sequence& sequence);
   void submit_calls(const Launches& launches, size_t from, size_t to);
   void end_run();
+  void end_all();
+  void take_values(const Launch& launch) noexcept;
   void add_sequence(Launches launches);
   void try_graph(Sequence& sequence);
   void decide(Sequence& sequence);
@@ -139,6 +155,7 @@ class Holder {
   void count(Sequence& sequence);
   void rest();
   bool only_thread(uint64_t thread);
+  bool launches_alone(uint64_t thread) const noexcept;
   void settle() noexcept;
   void tell(const Sequence& sequence);
   template <typename Call>
@@ -158,7 +175,8 @@ class Holder {
   std::vector<std::unique_ptr<Sequence>> sequences_;
   std::vector<std::unique_ptr<Sequence>> forgotten_;
   uint32_t numbers_ = 0;
-  uint32_t prepared_ = 0;  // graphs that were made
+  Graphs graphs_;
+  const bool waits_of_one_thread_;  // kWaitForgetsWork
   uint32_t captures_ = 0;
   uint64_t launching_thread_ = 0;
 

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "accelerate/hold/graphs.h"
 #include "accelerate/hold/launch.h"
 
 namespace gfxgraph::accelerate {
@@ -47,27 +49,31 @@ enum class Phase : uint8_t {
 
 struct Sequence {
   uint32_t number = 0;
-  Launches launches;
+  Launches launches;  // with the values of what is held, where these change
   Phase phase = Phase::kWatched;
   Times calls;
   Times graph;
-  void* prepared = nullptr;
-  std::string reason;        // of the phase
-  bool ended_early = false;  // why it is not held any more
+  std::vector<Graph*> graphs;  // several if values change
+  std::string reason;          // of the phase
+  bool ended_early = false;    // why it is not held any more
+  bool refused = false;        // the same: its arguments change; a part of it may be held
   // Counted since the process began.
   uint64_t held = 0;       // launches that returned before they were submitted
   uint64_t submits = 0;    // as a graph
   uint64_t early = 0;      // ended before they were whole: launches were submitted one by one
   uint64_t overdue = 0;    // of these, by the bound
+  uint64_t busy = 0;       // whole, but its graphs all ran: submitted one by one
+  uint64_t updates = 0;    // nodes that were given other values
   double submit_us = 0.0;  // in submissions as a graph
   // Counted since the phase began.
   uint32_t begun = 0;
   uint32_t whole = 0;
+  uint32_t behind = 0;  // as `busy`
 
   bool active() const noexcept { return phase != Phase::kCalls; }
   void enter(Phase next) noexcept {
     phase = next;
-    begun = whole = 0;
+    begun = whole = behind = 0;
   }
 };
 

@@ -12,6 +12,7 @@ namespace gfxgraph::accelerate {
       __attribute__((visibility("default"))) void gfxgraph_accelerate_##name() __asm__(#name);
 #define HAS_HOOK_KERNELS(name) HAS_HOOK_FLUSH(name)
 #define HAS_HOOK_DROP(name) HAS_HOOK_FLUSH(name)
+#define HAS_HOOK_RESET(name) HAS_HOOK_FLUSH(name)
 #define HAS_HOOK_STOP(name) HAS_HOOK_FLUSH(name)
 #define HAS_HOOK_CHECK(name) HAS_HOOK_FLUSH(name)
 #define HAS_HOOK_HOOK(name) HAS_HOOK_FLUSH(name)
@@ -31,6 +32,7 @@ namespace {
 #define HOOK_OF_FLUSH(name) reinterpret_cast<void*>(&gfxgraph_accelerate_##name),
 #define HOOK_OF_KERNELS(name) HOOK_OF_FLUSH(name)
 #define HOOK_OF_DROP(name) HOOK_OF_FLUSH(name)
+#define HOOK_OF_RESET(name) HOOK_OF_FLUSH(name)
 #define HOOK_OF_STOP(name) HOOK_OF_FLUSH(name)
 #define HOOK_OF_CHECK(name) HOOK_OF_FLUSH(name)
 #define HOOK_OF_HOOK(name) HOOK_OF_FLUSH(name)

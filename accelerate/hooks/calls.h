@@ -11,7 +11,7 @@
 
 namespace gfxgraph::accelerate {
 
-enum class CallRule : uint8_t { FLUSH, KERNELS, DROP, STOP, CHECK, PASS, HOOK };
+enum class CallRule : uint8_t { FLUSH, KERNELS, DROP, RESET, STOP, CHECK, PASS, HOOK };
 
 enum CallIndex : int {
 #define GFXGRAPH_ACCELERATE_CALL(rule, name) kCall_##name,

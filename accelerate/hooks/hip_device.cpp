@@ -5,8 +5,11 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
 #include "accelerate/hooks/bound_keeper.h"
@@ -86,60 +89,166 @@ int submit_function(const KeptLaunch& kept, Arguments& arguments) {
               static_cast<hipEvent_t>(nullptr), static_cast<hipEvent_t>(nullptr), uint32_t{0});
 }
 
-// A graph that is being made: it is destroyed if that fails.
-class NewGraph {
- public:
-  ~NewGraph() {
-    if (graph_ != nullptr) (void)real(kCall_hipGraphDestroy, graph_);
+int submit_memory_work(const Launches& launches, size_t i) {
+  const auto index =
+      static_cast<int>(static_cast<const CallRow*>(launches[i].function) - kCallRows);
+  auto* const stream = static_cast<hipStream_t>(launches[i].stream);
+  if (launches[i].form == Form::kCopy) {
+    const Copy copy = launches.packed<Copy>(i);
+    if (index == kCall_hipMemcpyDtoDAsync)
+      return real(index, copy.to, const_cast<void*>(copy.from), size_t{copy.size_bytes}, stream);
+    return real(index, copy.to, copy.from, size_t{copy.size_bytes},
+                static_cast<hipMemcpyKind>(copy.kind), stream);
   }
-  NewGraph() = default;
-  NewGraph(const NewGraph&) = delete;
-  NewGraph& operator=(const NewGraph&) = delete;
+  const Fill fill = launches.packed<Fill>(i);
+  if (index == kCall_hipMemsetD8Async)
+    return real(index, fill.to, static_cast<unsigned char>(fill.value), size_t{fill.count}, stream);
+  if (index == kCall_hipMemsetD16Async)
+    return real(index, fill.to, static_cast<unsigned short>(fill.value), size_t{fill.count},
+                stream);
+  return real(index, fill.to, static_cast<int>(fill.value), size_t{fill.count}, stream);
+}
 
-  Result<void*> chain(const Launches& launches) {
+hipKernelNodeParams kernel_node(const KeptLaunch& kept, Arguments& arguments) {
+  const Shape& s = kept.shape;
+  const bool items = counts_items(kept.form);
+  const auto groups = [&](int axis) { return items ? s.grid[axis] / s.block[axis] : s.grid[axis]; };
+  hipKernelNodeParams node = {};
+  node.func = const_cast<void*>(kept.function);
+  node.gridDim = dim3(groups(0), groups(1), groups(2));
+  node.blockDim = dim3(s.block[0], s.block[1], s.block[2]);
+  node.sharedMemBytes = static_cast<unsigned>(s.shared_bytes);
+  node.kernelParams = arguments.params();
+  node.extra = arguments.extra();
+  return node;
+}
+
+// A chain of nodes as an executable graph. The graph lives as long, which some runtimes need.
+class PreparedGraph {
+ public:
+  PreparedGraph() = default;
+  ~PreparedGraph() {
+    if (executable_ != nullptr) (void)real(kCall_hipGraphExecDestroy, executable_);
+    if (graph_ != nullptr) (void)real(kCall_hipGraphDestroy, graph_);
+    if (event_ != nullptr) (void)real(kCall_hipEventDestroy, event_);
+  }
+  PreparedGraph(const PreparedGraph&) = delete;
+  PreparedGraph& operator=(const PreparedGraph&) = delete;
+
+  Result<void> build(const Launches& launches) {
+    nodes_.reserve(launches.size());
     if (const hipError_t e = real(kCall_hipGraphCreate, &graph_, 0u); e != hipSuccess)
       return failed("hipGraphCreate", e);
-    hipGraphNode_t last = nullptr;
-    for (size_t i = 0; i < launches.size(); ++i) {
-      Arguments arguments(launches, i);
-      const KeptLaunch& kept = launches[i];
-      const Shape& s = kept.shape;
-      const bool items = counts_items(kept.form);
-      const auto groups = [&](int axis) {
-        return items ? s.grid[axis] / s.block[axis] : s.grid[axis];
-      };
-      hipKernelNodeParams node = {};
-      node.func = const_cast<void*>(kept.function);
-      node.gridDim = dim3(groups(0), groups(1), groups(2));
-      node.blockDim = dim3(s.block[0], s.block[1], s.block[2]);
-      node.sharedMemBytes = static_cast<unsigned>(s.shared_bytes);
-      node.kernelParams = arguments.params();
-      node.extra = arguments.extra();
-      hipGraphNode_t next = nullptr;
-      const hipError_t e = real(kCall_hipGraphAddKernelNode, &next, graph_,
-                                static_cast<const hipGraphNode_t*>(&last),
-                                static_cast<size_t>(last != nullptr ? 1 : 0),
-                                static_cast<const hipKernelNodeParams*>(&node));
-      if (e != hipSuccess) return failed("hipGraphAddKernelNode", e);
-      last = next;
-    }
-    hipGraphExec_t executable = nullptr;
+    for (size_t i = 0; i < launches.size(); ++i) GFXGRAPH_TRY(add(launches, i));
     const hipError_t e =
-        real(kCall_hipGraphInstantiate, &executable, graph_, static_cast<hipGraphNode_t*>(nullptr),
+        real(kCall_hipGraphInstantiate, &executable_, graph_, static_cast<hipGraphNode_t*>(nullptr),
              static_cast<char*>(nullptr), size_t{0});
-    if (e != hipSuccess) return failed("hipGraphInstantiate", e);
-    graph_ = nullptr;  // it lives as long as its executable graph, which some runtimes need
-    return static_cast<void*>(executable);
+    if (e != hipSuccess) {
+      executable_ = nullptr;
+      return failed("hipGraphInstantiate", e);
+    }
+    return {};
   }
 
+  hipError_t update(const Launches& launches, size_t i) {
+    Arguments arguments(launches, i);
+    const hipKernelNodeParams node = kernel_node(launches[i], arguments);
+    return real(kCall_hipGraphExecKernelNodeSetParams, executable_, nodes_[i], &node);
+  }
+  hipError_t launch(hipStream_t stream) const {
+    return real(kCall_hipGraphLaunch, executable_, stream);
+  }
+  bool mark(hipStream_t stream) {
+    if (event_ == nullptr && real(kCall_hipEventCreateWithFlags, &event_,
+                                  unsigned{hipEventDisableTiming}) != hipSuccess) {
+      event_ = nullptr;
+      return false;
+    }
+    return real(kCall_hipEventRecord, event_, stream) == hipSuccess;
+  }
+  bool done() const { return real(kCall_hipEventQuery, event_) == hipSuccess; }
+
  private:
-  static Result<void*> failed(const char* call, hipError_t error) {
+  Result<void> add(const Launches& launches, size_t i) {
+    hipGraphNode_t node = nullptr;
+    const hipGraphNode_t* const before = nodes_.empty() ? nullptr : &nodes_.back();
+    const size_t count = nodes_.empty() ? 0 : 1;
+    hipError_t e = hipSuccess;
+    const char* call = "hipGraphAddKernelNode";
+    if (launches[i].form == Form::kCopy) {
+      const Copy copy = launches.packed<Copy>(i);
+      call = "hipGraphAddMemcpyNode1D";
+      e = real(kCall_hipGraphAddMemcpyNode1D, &node, graph_, before, count, copy.to, copy.from,
+               size_t{copy.size_bytes}, hipMemcpyDeviceToDevice);
+    } else if (launches[i].form == Form::kFill) {
+      const Fill fill = launches.packed<Fill>(i);
+      hipMemsetParams parameters = {};
+      parameters.dst = fill.to;
+      parameters.elementSize = fill.element_bytes;
+      parameters.value = fill.value;
+      parameters.width = fill.count;
+      parameters.height = 1;
+      call = "hipGraphAddMemsetNode";
+      e = real(kCall_hipGraphAddMemsetNode, &node, graph_, before, count,
+               static_cast<const hipMemsetParams*>(&parameters));
+    } else {
+      Arguments arguments(launches, i);
+      const hipKernelNodeParams parameters = kernel_node(launches[i], arguments);
+      e = real(kCall_hipGraphAddKernelNode, &node, graph_, before, count, &parameters);
+    }
+    if (e != hipSuccess) return failed(call, e);
+    nodes_.push_back(node);
+    return {};
+  }
+  static Result<void> failed(const char* call, hipError_t error) {
     return tl::unexpected<Error>(
         Error{Status::kDevice, fmt::format("{} returned error {}", call, static_cast<int>(error)),
               error});
   }
+
   hipGraph_t graph_ = nullptr;
+  hipGraphExec_t executable_ = nullptr;
+  hipEvent_t event_ = nullptr;
+  std::vector<hipGraphNode_t> nodes_;
 };
+
+// Own calls that fail leave no error for the program's hipGetLastError. Where there is one of the
+// program's, none is made that may fail.
+class OwnErrors {
+ public:
+  OwnErrors() : clean_(real(kCall_hipPeekAtLastError) == hipSuccess) {}
+  ~OwnErrors() {
+    if (clean_ && real(kCall_hipPeekAtLastError) != hipSuccess) (void)real(kCall_hipGetLastError);
+  }
+  OwnErrors(const OwnErrors&) = delete;
+  OwnErrors& operator=(const OwnErrors&) = delete;
+  bool clean() const noexcept { return clean_; }
+
+ private:
+  const bool clean_;
+};
+
+// Versions on which graphs were seen to run with the values that they were given, on the software
+// agent: from, until. Of GPUs there are reports of others for the last two (kExecUpdateUnreliable).
+constexpr int kUpdatesSeen[][2] = {
+    {50200000, 50300000}, {50700000, 50800000}, {60400000, 60500000}, {70200000, 70300000}};
+
+// Of a pointer, as both headers have it: the values of the first member differ.
+struct PointerAttributes {
+  int kind;
+  int device;
+  void* device_pointer;
+  void* host_pointer;
+  int is_managed;
+  unsigned flags;
+  void* newer[8];
+};
+bool is_device_memory(const void* pointer) {
+  PointerAttributes attributes{};
+  if (real(kCall_hipPointerGetAttributes, &attributes, pointer) != hipSuccess) return false;
+  const int device_kind = runtime_version() >= 60000000 ? 2 : 1;  // hipMemoryTypeDevice
+  return attributes.kind == device_kind && attributes.is_managed == 0 && attributes.device == 0;
+}
 
 // Names of HSA's functions that give a device work, for a library below which HIP is not.
 bool uses_hsa(const dl_phdr_info& info) noexcept {
@@ -173,8 +282,9 @@ class HipDevice final : public Device {
  public:
   int submit(const Launches& launches, size_t i) override {
     const Inside here;
-    Arguments arguments(launches, i);
     const KeptLaunch& kept = launches[i];
+    if (is_memory_work(kept.form)) return submit_memory_work(launches, i);
+    Arguments arguments(launches, i);
     return kept.form == Form::kStub ? submit_stub(kept, arguments)
                                     : submit_function(kept, arguments);
   }
@@ -183,13 +293,55 @@ class HipDevice final : public Device {
     const Inside here;
     if (hip_quirk_avoided(HipQuirk::kModuleFunctionLostInGraph, runtime_version()))
       return fail(Status::kUnsupported, "this version of HIP loses functions of modules in graphs");
-    return NewGraph().chain(launches);
+    const OwnErrors errors;
+    auto graph = std::make_unique<PreparedGraph>();
+    GFXGRAPH_TRY(graph->build(launches));
+    return static_cast<void*>(graph.release());
+  }
+
+  int update(void* prepared, const Launches& launches, size_t i) override {
+    const Inside here;
+    return graph(prepared).update(launches, i);
   }
 
   int launch(void* prepared, void* stream) override {
     const Inside here;
-    return real(kCall_hipGraphLaunch, static_cast<hipGraphExec_t>(prepared),
-                static_cast<hipStream_t>(stream));
+    return graph(prepared).launch(static_cast<hipStream_t>(stream));
+  }
+
+  bool mark(void* prepared, void* stream) override {
+    const Inside here;
+    const OwnErrors errors;
+    return errors.clean() && graph(prepared).mark(static_cast<hipStream_t>(stream));
+  }
+
+  bool done(void* prepared) override {
+    const Inside here;
+    const OwnErrors errors;
+    return errors.clean() && graph(prepared).done();
+  }
+
+  void destroy(void* prepared) override {
+    const Inside here;
+    const OwnErrors errors;
+    delete &graph(prepared);
+  }
+
+  const char* refuses_updates() override {
+    const Inside here;
+    const int version = runtime_version();
+    if (std::ranges::none_of(kUpdatesSeen, [&](const auto& range) {
+          return version >= range[0] && version < range[1];
+        }))
+      return "its arguments change, and graphs of this version of HIP were not seen to follow";
+    const char* const asked = std::getenv("GFXGRAPH_ACCELERATE_UPDATES");
+    if (version < 60000000 || (asked != nullptr && std::string_view(asked) == "1")) return nullptr;
+    DeviceProperties properties{};
+    if (real(kCall_hipGetDeviceProperties, &properties, 0) == hipSuccess &&
+        std::string_view(properties.name).starts_with("gfxgraph emulated"))
+      return nullptr;
+    return "its arguments change, which graphs of HIP 6 and 7 are reported to miss on GPUs; "
+           "GFXGRAPH_ACCELERATE_UPDATES=1 holds it all the same";
   }
 
   int last_error() override { return real(kCall_hipPeekAtLastError); }
@@ -204,6 +356,27 @@ class HipDevice final : public Device {
       gpu_arch_ = properties.gcnArchName;
     }
     return code().layout(launch.function, launch.form == Form::kStub, gpu_arch_);
+  }
+
+  const char* refuses(const Launch& memory_work) override {
+    const Inside here;
+    const OwnErrors errors;
+    if (!errors.clean()) return "copies and fills behind an error";
+    if (memory_work.form == Form::kCopy) {
+      Copy copy;
+      std::memcpy(&copy, memory_work.packed.data(), sizeof(copy));
+      return is_device_memory(copy.to) && is_device_memory(copy.from)
+                 ? nullptr
+                 : "copies of memory that is not only the device's";
+    }
+    Fill fill;
+    std::memcpy(&fill, memory_work.packed.data(), sizeof(fill));
+    if (hip_quirk_avoided(HipQuirk::kMemsetNodeOverwritten, runtime_version()))
+      return "fills: this version of HIP loses their values in graphs";
+    // kSmallFillOverruns
+    if ((reinterpret_cast<uintptr_t>(fill.to) + fill.count * fill.element_bytes) % 8 != 0)
+      return "fills that end between words of 8 bytes";
+    return is_device_memory(fill.to) ? nullptr : "fills of memory that is not only the device's";
   }
 
   std::string other_ways() override {
@@ -228,6 +401,10 @@ class HipDevice final : public Device {
   void watch(uint64_t since_ns) override { bound_keeper().begins(since_ns); }
 
  private:
+  static PreparedGraph& graph(void* prepared) noexcept {
+    return *static_cast<PreparedGraph*>(prepared);
+  }
+
   std::string gpu_arch_;  // of the first device, the only one on which launches are held
 };
 

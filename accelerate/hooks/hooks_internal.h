@@ -56,6 +56,28 @@ inline Holder* told_always(const void* caller) noexcept {
 
 uint64_t this_thread() noexcept;
 
+// hipStreamLegacy and hipStreamPerThread: the thread that keeps the bound cannot submit to them.
+inline bool is_special(hipStream_t stream) noexcept {
+  const auto value = reinterpret_cast<uintptr_t>(stream);
+  return value == 1 || value == 2;
+}
+
+// Work that may be held; `pass` makes the program's call.
+template <typename Pass>
+hipError_t offer(Holder& holder, const Launch& launch, Pass&& pass) {
+  if (!holder.on()) {
+    // Only some launches come here then (trampolines.S): something may repeat by now.
+    if (!is_memory_work(launch.form)) holder.look_again();
+    return pass();
+  }
+  const uint64_t thread = this_thread();
+  const Offer offer = holder.offer(launch, thread);
+  if (offer.held) return hipSuccess;
+  const hipError_t result = pass();
+  if (offer.noted) holder.returned(launch, thread, result);
+  return result;
+}
+
 // The runtime's function of the row, called with exactly these argument types.
 template <typename Return = hipError_t, typename... Args>
 Return real(int index, Args... args) {

@@ -8,30 +8,6 @@ using namespace gfxgraph::accelerate;
 
 namespace {
 
-// Launches between two looks for something that repeats, in a program in which nothing did.
-constexpr uint32_t kLaunchesUnseen = 1u << 16;
-constinit thread_local uint32_t unseen = 0;
-
-// hipStreamLegacy and hipStreamPerThread: the thread that keeps the bound cannot submit to them.
-bool is_special(hipStream_t stream) noexcept {
-  const auto value = reinterpret_cast<uintptr_t>(stream);
-  return value == 1 || value == 2;
-}
-
-template <typename Pass>
-hipError_t launch(Holder& holder, const Launch& launch, Pass&& pass) {
-  if (!holder.on()) {
-    if (++unseen % kLaunchesUnseen == 0) holder.look_again();
-    return pass();
-  }
-  const uint64_t thread = this_thread();
-  const Offer offer = holder.offer(launch, thread);
-  if (offer.held) return hipSuccess;
-  const hipError_t result = pass();
-  if (offer.noted) holder.returned(launch, thread, result);
-  return result;
-}
-
 // The buffer of `extra`; false: it is something else.
 bool packed_arguments(void* const* extra, std::span<const std::byte>& packed) noexcept {
   if (extra == nullptr || extra[0] != HIP_LAUNCH_PARAM_BUFFER_POINTER ||
@@ -73,12 +49,18 @@ hipError_t launch_function(const void* caller, bool items, hipFunction_t functio
                 this_thread());
     return pass();
   }
-  return launch(*all, one, pass);
+  return offer(*all, one, pass);
 }
 
 }  // namespace
 
-GFXGRAPH_ACCELERATE_HOOK __attribute__((hot)) hipError_t hipLaunchKernel(
+// Behind the hooks of trampolines.S, which count in it the launches that were not looked at.
+extern "C" {
+__attribute__((visibility("hidden"))) constinit thread_local uint16_t gfxgraph_accelerate_unseen =
+    0;
+}
+
+extern "C" __attribute__((visibility("hidden"))) hipError_t gfxgraph_accelerate_launch_kernel(
     const void* stub, dim3 grid, dim3 block, void** args, size_t shared_bytes, hipStream_t stream) {
   const auto pass = [&] {
     return real(kCall_hipLaunchKernel, stub, grid, block, args, shared_bytes, stream);
@@ -89,17 +71,17 @@ GFXGRAPH_ACCELERATE_HOOK __attribute__((hot)) hipError_t hipLaunchKernel(
     all->unheld("a stream of the thread's own", this_thread());
     return pass();
   }
-  return launch(*all,
-                {.form = Form::kStub,
-                 .function = stub,
-                 .shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes},
-                 .stream = stream,
-                 .params = args,
-                 .packed = {}},
-                pass);
+  return offer(*all,
+               {.form = Form::kStub,
+                .function = stub,
+                .shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes},
+                .stream = stream,
+                .params = args,
+                .packed = {}},
+               pass);
 }
 
-GFXGRAPH_ACCELERATE_HOOK hipError_t hipModuleLaunchKernel(
+extern "C" __attribute__((visibility("hidden"))) hipError_t gfxgraph_accelerate_launch_function(
     hipFunction_t function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
     unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
     hipStream_t stream, void** params, void** extra) {

@@ -3,12 +3,13 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "accelerate/hooks/hooks_internal.h"
+#include "base/process/hip_lookup.h"
 
 using namespace gfxgraph::accelerate;
+using namespace gfxgraph::preload;
 
 namespace {
 
@@ -30,7 +31,7 @@ constexpr EndRow kEnds[] = {
 
 void* end_of_program(const EndRow& row) noexcept {
   end_process(row.kind != End::ABORT);
-  return gfxgraph::preload::call_dlsym(gfxgraph::preload::system_dlsym(), RTLD_NEXT, row.name);
+  return call_dlsym(system_dlsym(), RTLD_NEXT, row.name);
 }
 
 // By rule. True: the result of the call counts.
@@ -46,7 +47,11 @@ bool tell_holder(int index, const void* caller) noexcept {
       if (Holder* const all = told_always(caller); all != nullptr) all->uses_kernels(this_thread());
       return false;
     case CallRule::DROP:
-      if (Holder* const all = told(caller); all != nullptr) all->forget(row.name);
+    case CallRule::RESET:
+      if (Holder* const all = told(caller); all != nullptr) {
+        if (all->waits_of_one_thread() && all->on()) all->thread_waits(this_thread());
+        all->forget(row.name, row.rule == CallRule::RESET);
+      }
       return false;
     case CallRule::STOP:
       if (is_of_program(caller)) stop_process(row.name, "called");
@@ -91,62 +96,29 @@ bool is_below_hip(const void* code) noexcept {
   return std::ranges::any_of(kBelow, [&](auto name) { return file.starts_with(name); });
 }
 
-// A function of the runtime without a row.
-void note_unknown(const char* name, const void* found) noexcept {
+// A function of the runtime without a row may give work to the device.
+void* note_unknown(const char* name, void* found) {
   (void)real_function(kCall_hipGetLastError);  // so that the runtime's code is known
   if (found != nullptr && is_of_runtime(found)) stop_process(name, kUnknown);
+  return found;
 }
+
+constexpr HookTable kHookTable{.find = find_call,
+                               .hook = hook_function,
+                               .real = real_function,
+                               .learn = learn_real_function,
+                               .next = next_dlsym,
+                               .unknown = note_unknown};
 
 }  // namespace
 
-extern "C" __attribute__((visibility("hidden"))) gfxgraph::preload::DlsymAnswer
+extern "C" __attribute__((visibility("hidden"))) DlsymAnswer
 gfxgraph_accelerate_dlsym(void* handle, const char* name, const char*, const void* caller) {
-  using gfxgraph::preload::DlsymAnswer;
-  const DlsymAnswer ask_the_next_one{reinterpret_cast<void*>(gfxgraph::preload::next_dlsym()), 0};
-  if (name == nullptr || handle == RTLD_NEXT) return ask_the_next_one;
-  if (std::strncmp(name, "hsa_", 4) == 0 && !is_below_hip(caller)) stop_process(name, kHsa);
-  if (!gfxgraph::preload::may_be_hip(name) || std::strstr(name, "hip") == nullptr)
-    return ask_the_next_one;
-  const int index = find_call(name);
-  if (index >= 0 && hook_function(index) == nullptr) return ask_the_next_one;
-  if (index < 0) {
-    if (handle != RTLD_DEFAULT)
-      note_unknown(name,
-                   gfxgraph::preload::call_dlsym(gfxgraph::preload::next_dlsym(), handle, name));
-    else
-      note_unknown(name,
-                   gfxgraph::preload::call_dlsym(gfxgraph::preload::next_dlsym(), RTLD_NEXT, name));
-    return ask_the_next_one;
-  }
-  // The hook exists whether or not the runtime has the function: only the runtime's result counts.
-  if (handle == RTLD_DEFAULT)
-    return {real_function(index) == nullptr ? nullptr : hook_function(index), 1};
-  void* const found = gfxgraph::preload::call_dlsym(gfxgraph::preload::next_dlsym(), handle, name);
-  if (found == nullptr) return {nullptr, 1};
-  learn_real_function(index, found);
-  return {hook_function(index), 1};
+  if (name == nullptr) return {reinterpret_cast<void*>(next_dlsym()), 0};
+  if (handle != RTLD_NEXT && std::strncmp(name, "hsa_", 4) == 0 && !is_below_hip(caller))
+    stop_process(name, kHsa);
+  return resolve_hip(kHookTable, handle, name);
 }
-
-namespace {
-
-constexpr uint64_t kPerThreadDefaultStream = 2;  // HIP_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
-
-void hook_pointer(const char* name, void** function, bool per_thread) {
-  if (name == nullptr || function == nullptr || *function == nullptr) return;
-  int index = find_call(name);
-  char variant[128];
-  const int length = std::snprintf(variant, sizeof(variant), "%s_spt", name);
-  if (per_thread && length > 0 && static_cast<size_t>(length) < sizeof(variant)) {
-    const int found = find_call(variant);
-    if (found >= 0) index = found;
-  }
-  if (index < 0) return note_unknown(name, *function);
-  if (hook_function(index) == nullptr) return;
-  learn_real_function(index, *function);
-  *function = hook_function(index);
-}
-
-}  // namespace
 
 // A name of its own for the compiler, HIP's name for the linker: HIP 5.2.3's headers lack them.
 #define GFXGRAPH_NEWER_HOOK(name, ...)                                          \
@@ -156,18 +128,20 @@ void hook_pointer(const char* name, void** function, bool per_thread) {
 GFXGRAPH_NEWER_HOOK(hipGetProcAddress, const char* name, void** function, int version,
                     uint64_t flags, void* status) {
   const hipError_t result = real(kCall_hipGetProcAddress, name, function, version, flags, status);
-  if (result == hipSuccess) hook_pointer(name, function, flags == kPerThreadDefaultStream);
+  if (result == hipSuccess)
+    hook_pointer(kHookTable, name, function, flags == kPerThreadDefaultStream);
   return result;
 }
 GFXGRAPH_NEWER_HOOK(hipGetDriverEntryPoint, const char* name, void** function,
                     unsigned long long flags, void* status) {
   const hipError_t result = real(kCall_hipGetDriverEntryPoint, name, function, flags, status);
-  if (result == hipSuccess) hook_pointer(name, function, flags == kPerThreadDefaultStream);
+  if (result == hipSuccess)
+    hook_pointer(kHookTable, name, function, flags == kPerThreadDefaultStream);
   return result;
 }
 GFXGRAPH_NEWER_HOOK(hipGetDriverEntryPoint_spt, const char* name, void** function,
                     unsigned long long flags, void* status) {
   const hipError_t result = real(kCall_hipGetDriverEntryPoint_spt, name, function, flags, status);
-  if (result == hipSuccess) hook_pointer(name, function, true);
+  if (result == hipSuccess) hook_pointer(kHookTable, name, function, true);
   return result;
 }

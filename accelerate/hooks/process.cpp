@@ -146,7 +146,10 @@ Code& code() noexcept {
 Holder* make_holder() noexcept {
   if (Holder* const made = holder(); made != nullptr) [[likely]]
     return made;
-  if (!wanted()) return nullptr;
+  if (!wanted()) {
+    gfxgraph_accelerate_resting.store(1, std::memory_order_relaxed);
+    return nullptr;
+  }
   alignas(Holder) static std::byte storage[sizeof(Holder)];
   static Holder* const made = [] {
     const Inside here;

@@ -1,6 +1,8 @@
 /* Hooks that need no signature. A call that is passed on costs two loads while nothing is held or looked for; otherwise
-   the common part keeps the registers that may hold an argument (System V AMD64 ABI, 3.2.3), tells the holder
-   (lookup.cpp), and jumps to the runtime's function: the caller's stack arguments stay where they are. */
+   the common part tells the holder (lookup.cpp), and jumps to the runtime's function: the caller's stack arguments
+   stay where they are. */
+#include "base/process/dlsym_hook.inc"
+#include "base/process/trampoline.inc"
 
     .text
     .p2align 4
@@ -11,50 +13,14 @@
     .type gfxgraph_accelerate_trampoline, @function
 gfxgraph_accelerate_trampoline:
     .cfi_startproc
-    endbr64
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %rbp, 0
-    movq %rsp, %rbp
-    .cfi_def_cfa_register %rbp
-    subq $192, %rsp
-    movq %rdi, -192(%rbp)
-    movq %rsi, -184(%rbp)
-    movq %rdx, -176(%rbp)
-    movq %rcx, -168(%rbp)
-    movq %r8, -160(%rbp)
-    movq %r9, -152(%rbp)
-    movq %rax, -144(%rbp)
-    movups %xmm0, -128(%rbp)
-    movups %xmm1, -112(%rbp)
-    movups %xmm2, -96(%rbp)
-    movups %xmm3, -80(%rbp)
-    movups %xmm4, -64(%rbp)
-    movups %xmm5, -48(%rbp)
-    movups %xmm6, -32(%rbp)
-    movups %xmm7, -16(%rbp)
+    gfxgraph_keep_arguments 192
     movl %r11d, %edi
     movq 8(%rbp), %rsi
     call gfxgraph_accelerate_enter
     movq %rax, %r11
     movl %edx, %r10d
-    movq -192(%rbp), %rdi
-    movq -184(%rbp), %rsi
-    movq -176(%rbp), %rdx
-    movq -168(%rbp), %rcx
-    movq -160(%rbp), %r8
-    movq -152(%rbp), %r9
-    movq -144(%rbp), %rax
-    movups -128(%rbp), %xmm0
-    movups -112(%rbp), %xmm1
-    movups -96(%rbp), %xmm2
-    movups -80(%rbp), %xmm3
-    movups -64(%rbp), %xmm4
-    movups -48(%rbp), %xmm5
-    movups -32(%rbp), %xmm6
-    movups -16(%rbp), %xmm7
-    leave
-    .cfi_def_cfa %rsp, 8
+    gfxgraph_restore_arguments
+    gfxgraph_leave_frame
     testl %r10d, %r10d
     jnz 1f
     jmp *%r11
@@ -73,14 +39,10 @@ gfxgraph_accelerate_trampoline:
     .cfi_endproc
     .size gfxgraph_accelerate_trampoline, . - gfxgraph_accelerate_trampoline
 
-#include "base/process/dlsym_hook.inc"
     gfxgraph_lookup_hook dlsym, gfxgraph_accelerate_dlsym
 
 /* Always told. */
-#define TOLD(name) \
-    .globl name; .p2align 4; .type name, @function; \
-    name: .cfi_startproc; endbr64; movl $call_index, %r11d; jmp gfxgraph_accelerate_trampoline; .cfi_endproc; \
-    .size name, . - name;
+#define TOLD(name) gfxgraph_hook name, gfxgraph_accelerate_trampoline;
 /* Told while something is held or looked for. */
 #define TOLD_IF_HELD(name) \
     .globl name; .p2align 4; .type name, @function; \
@@ -88,12 +50,13 @@ gfxgraph_accelerate_trampoline:
     movq gfxgraph_accelerate_real + 8 * call_index(%rip), %r11; testq %r11, %r11; jz 1f; jmp *%r11; \
     1: movl $call_index, %r11d; jmp gfxgraph_accelerate_trampoline; .cfi_endproc; \
     .size name, . - name;
-#define HOOK_HOOK(name)
+#define HOOK_HOOK(name) .set index_of_##name, call_index;
 #define HOOK_PASS(name)
 #define HOOK_FLUSH(name) TOLD_IF_HELD(name)
 #define HOOK_CHECK(name) TOLD_IF_HELD(name)
 #define HOOK_KERNELS(name) TOLD(name)
 #define HOOK_DROP(name) TOLD(name)
+#define HOOK_RESET(name) TOLD(name)
 #define HOOK_STOP(name) TOLD(name)
 #define GFXGRAPH_ACCELERATE_CALL(rule, name) HOOK_##rule(name) .set call_index, call_index + 1;
 #define GFXGRAPH_ACCELERATE_END(kind, name) TOLD(name) .set call_index, call_index + 1;
@@ -101,5 +64,34 @@ gfxgraph_accelerate_trampoline:
     .set call_index, 0
 #include "accelerate/hooks/calls.inc"
 #include "accelerate/hooks/ends.inc"
+
+/* Launches while none is looked at: a counter of the thread, and a jump. Each 65,536th one, and all others, go to the
+   hook proper. */
+    .macro launch_hook name, index, hook
+    .globl \name
+    .p2align 4
+    .type \name, @function
+\name:
+    .cfi_startproc
+    endbr64
+    cmpb $0, gfxgraph_accelerate_resting(%rip)
+    je 1f
+    movq gfxgraph_accelerate_unseen@gottpoff(%rip), %r11
+    incw %fs:(%r11)
+    jz 1f
+    movq gfxgraph_accelerate_real + 8 * \index(%rip), %r11
+    testq %r11, %r11
+    jz 1f
+    jmp *%r11
+1:  jmp \hook
+    .cfi_endproc
+    .size \name, . - \name
+    .endm
+    .hidden gfxgraph_accelerate_resting
+    .hidden gfxgraph_accelerate_unseen
+    .hidden gfxgraph_accelerate_launch_kernel
+    .hidden gfxgraph_accelerate_launch_function
+    launch_hook hipLaunchKernel, index_of_hipLaunchKernel, gfxgraph_accelerate_launch_kernel
+    launch_hook hipModuleLaunchKernel, index_of_hipModuleLaunchKernel, gfxgraph_accelerate_launch_function
 
     .section .note.GNU-stack, "", @progbits

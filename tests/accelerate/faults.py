@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODES = ("repeated", "mismatches", "queries")
-MOST = 12  # calls of a mode that fail, spread over all
+MODES = ("repeated", "mismatches", "queries", "growing", "growing_without_waits", "copies")
+MOST = 6  # calls of a mode that fail, spread over all
 
 
 def run(tree, forms, failing, mode, kind, number):
@@ -19,7 +19,8 @@ def run(tree, forms, failing, mode, kind, number):
     libraries = f"{library}/libgfxgraph-accelerate.so:{failing}:{library}/libgfxgraph-hip-errors.so"
     environment = {**os.environ, "LD_LIBRARY_PATH": library, "LD_PRELOAD": libraries, "FAILING_CALL": str(number),
                    "FAILING_KIND": kind, "GFXGRAPH_ACCELERATE_WAY": "graph"}
-    return subprocess.run([forms, mode, forms + ".co"], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+    program = forms.replace("_forms", "_work") if mode.startswith(("growing", "copies")) else forms
+    return subprocess.run([program, mode, forms + ".co"], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, errors="replace", timeout=120)
 
 

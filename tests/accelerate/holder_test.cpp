@@ -1,136 +1,12 @@
-// The holder over a device that writes down what reaches it.
-#include "accelerate/hold/holder.h"
-
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "accelerate/hold/report.h"
+#include "tests/accelerate/holder_fixture.h"
 
 namespace gfxgraph::accelerate {
 namespace {
-
-struct Seen {
-  uint64_t function;
-  uint32_t grid;
-  uint32_t argument;
-  uint64_t stream;
-  bool operator==(const Seen&) const = default;
-};
-
-// A fake: launches are lines in a list, graphs are copies of sequences. Calls of a kind fail in
-// turn.
-class ListDevice final : public Device {
- public:
-  int submit(const Launches& launches, size_t i) override {
-    if (fails(submit_fails)) return 700;
-    add(launches, i);
-    ++submitted;
-    return 0;
-  }
-  Result<void*> prepare(const Launches& launches) override {
-    now += 1'000'000;
-    if (fails(prepare_fails)) return fail(Status::kDevice, "hipGraphInstantiate returned error 2");
-    graphs.push_back(std::make_unique<Launches>(launches.part(0, launches.size())));
-    return static_cast<void*>(graphs.back().get());
-  }
-  int launch(void* prepared, void* stream) override {
-    const auto& launches = *static_cast<const Launches*>(prepared);
-    EXPECT_EQ(stream, launches[0].stream);
-    if (fails(launch_fails)) return 2;
-    now += graph_ns;
-    for (size_t i = 0; i < launches.size(); ++i) add(launches, i);
-    ++launched;
-    return 0;
-  }
-  int last_error() override { return error; }
-  uint64_t now_ns() override { return now; }
-  const Layout* layout(const Launch&) override { return known ? &layout_ : nullptr; }
-  std::string other_ways() override { return other; }
-  void watch(uint64_t) override { ++watched; }
-
-  std::vector<Seen> list;
-  std::vector<std::unique_ptr<Launches>> graphs;
-  uint64_t now = 1;
-  uint64_t graph_ns = 1'000;
-  int error = 0, submitted = 0, launched = 0, watched = 0;
-  int submit_fails = 0, prepare_fails = 0, launch_fails = 0;  // which call fails, from 1; 0: none
-  bool known = true;
-  std::string other;
-
- private:
-  static bool fails(int& which) { return which != 0 && --which == 0; }
-  void add(const Launches& launches, size_t i) {
-    Seen seen{reinterpret_cast<uint64_t>(launches[i].function), launches[i].shape.grid[0], 0,
-              reinterpret_cast<uint64_t>(launches[i].stream)};
-    std::memcpy(&seen.argument, launches.arguments(i).data() + 8, sizeof(seen.argument));
-    list.push_back(seen);
-  }
-  const Layout layout_{"kernel", {{0, 1}, {8, 4}}, 12};
-};
-
-constexpr int kNewHip = 70200000;
-constexpr int kHip5 = 50200000;
-constexpr uint64_t kCallNs = 2'000;
-
-std::string& told() {
-  static std::string text;
-  return text;
-}
-
-class HolderTest : public testing::Test {
- protected:
-  void make(WayAsked way, int version = kNewHip, size_t shortest = kShortest) {
-    told().clear();
-    holder = std::make_unique<Holder>(
-        device, Options{.way = way,
-                        .shortest = shortest,
-                        .debug = true,
-                        .runtime_version = version,
-                        .tell = [](const std::string& line) { told() += line + "\n"; }});
-  }
-  // As a program makes the call: its arguments are gone afterwards.
-  void launch(Seen seen, uint64_t thread = 1, int error = 0) {
-    uint8_t byte = 3;
-    uint32_t argument = seen.argument;
-    void* params[] = {&byte, &argument};
-    const Launch one{.form = Form::kStub,
-                     .function = reinterpret_cast<const void*>(seen.function),
-                     .shape = {{seen.grid, 1, 1}, {64, 1, 1}, 0},
-                     .stream = reinterpret_cast<void*>(seen.stream),
-                     .params = params,
-                     .packed = {}};
-    if (error == 0) made.push_back(seen);
-    const Offer offer = holder->offer(one, thread);
-    ASSERT_FALSE(error != 0 && offer.held);
-    if (!offer.held) {
-      device.now += kCallNs;
-      if (error == 0) device.list.push_back(seen);
-    }
-    if (offer.noted) holder->returned(one, thread, error);
-    byte = 0;
-    argument = 0;
-  }
-  void step(uint32_t from, uint32_t to, uint64_t stream = 9) {
-    for (uint32_t i = from; i < to; ++i) launch({100 + i % 3, 1 + i, i * i, stream});
-  }
-  // A wait of the program.
-  void wait() {
-    holder->before();
-    EXPECT_EQ(device.list, made);
-    device.now += 10'000;
-    if (holder->wants_waits()) holder->waited();
-  }
-  Report::Line line(size_t i) { return holder->report().sequences.at(i); }
-
-  ListDevice device;
-  std::unique_ptr<Holder> holder;
-  std::vector<Seen> made;  // what the program launched
-};
 
 TEST_F(HolderTest, WhatRepeatsIsSubmittedAsAGraph) {
   make(WayAsked::kGraph);
@@ -191,13 +67,21 @@ TEST_F(HolderTest, TheOrderIsThePrograms) {
     device.submit_fails = 0;
     device.prepare_fails = static_cast<int>(below(6));
     device.launch_fails = static_cast<int>(below(12));
+    device.update_fails = static_cast<int>(below(30));
+    device.mark_fails = static_cast<int>(below(9));
+    device.copies = below(4) != 0;
     device.graph_ns = below(100'000);
     make(below(3) == 0 ? WayAsked::kMeasured : WayAsked::kGraph, below(4) == 0 ? kHip5 : kNewHip,
          2 + below(8));
+    const uint32_t changing = below(5);  // in how many of ten launches the argument is another one
     std::vector<std::vector<Seen>> patterns(1 + below(4));
     for (auto& pattern : patterns) {
       pattern.resize(1 + below(30));
-      for (Seen& seen : pattern) seen = {100 + below(3), 1 + below(2), below(3), 8 + below(10) / 9};
+      for (Seen& seen : pattern) {
+        seen = {100 + below(3), 1 + below(2), below(3), 8 + below(10) / 9};
+        if (below(8) == 0) seen = {kCopies, 0, below(3), seen.stream};
+        if (below(10) < changing) seen.lds = 1;
+      }
     }
     if (patterns.size() > 1) {
       const size_t common = std::min(patterns[0].size(), patterns[1].size());
@@ -208,15 +92,29 @@ TEST_F(HolderTest, TheOrderIsThePrograms) {
       const auto& pattern = patterns[below(static_cast<uint32_t>(patterns.size()))];
       const uint64_t thread = below(40) == 0 ? 2 : 1;
       for (size_t i = 0; i < pattern.size(); ++i) {
-        launch(pattern[i], thread);
+        Seen one = pattern[i];
+        if (one.lds != 0 && one.function != kCopies) {
+          one.argument = 1000 + static_cast<uint32_t>(r);
+          one.lds = below(3) * 16;
+        }
+        one.lds = one.function == kCopies ? 0 : one.lds;
+        launch(one, thread);
         device.now += below(2'000);
+        if (below(20) == 0 && device.come_to < device.submissions) ++device.come_to;
         if (below(60) != 0) continue;
-        switch (below(10)) {
+        switch (below(11)) {
           case 0: holder->before(); break;
           case 1: holder->overdue(holder->held_since_ns()); break;
           case 2: holder->overdue(1); break;
           case 3: holder->failed(thread); break;
           case 4: holder->forget("hipFree"); break;
+          case 9: {
+            const uint64_t submissions = holder->submissions();
+            device.come_to = device.submissions;
+            holder->waited(Holder::WaitFor::kStream, reinterpret_cast<void*>(uint64_t{9}),
+                           submissions);
+            break;
+          }
           case 5: holder->unheld("events", thread); break;
           case 6:
             holder->capturing(captures == 0);
@@ -237,6 +135,8 @@ TEST_F(HolderTest, TheOrderIsThePrograms) {
     EXPECT_EQ(holder->peek_error(), 0);
   }
   EXPECT_GT(device.launched, 1000);
+  EXPECT_GT(device.updated, 1000);
+  EXPECT_GT(device.destroyed, 100);
 }
 
 TEST_F(HolderTest, TheBoundSubmitsWhatIsHeldSinceThen) {
@@ -318,7 +218,8 @@ TEST_F(HolderTest, AGraphThatIsDoneLaterIsGivenUp) {
     step(0, 20);
     holder->before();
     device.now += device.launched != before ? 200'000 : 10'000;
-    if (holder->wants_waits()) holder->waited();
+    if (holder->wants_waits())
+      holder->waited(Holder::WaitFor::kDevice, nullptr, holder->submissions());
   }
   EXPECT_EQ(line(0).phase, Phase::kCalls);
   EXPECT_EQ(line(0).reason.substr(0, 14), "is done later:");

@@ -4,9 +4,9 @@
 #include <link.h>
 
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 
+#include "base/process/hip_lookup.h"
 #include "recorder/hooks/calls/hooks_internal.h"
 #include "recorder/hooks/calls/hooks_marker.h"
 #include "recorder/hooks/runtime/bound_around.h"
@@ -33,6 +33,14 @@ void* hook_or_note(const char* name, void* found, const char* note = kUnknownLoo
   if (full && recorder().active()) recorder().note_incomplete(name, note);
   return hook;
 }
+
+constexpr gfxgraph::preload::HookTable kHookTable{
+    .find = [](std::string_view name) { return find_call(name); },
+    .hook = hook_function,
+    .real = real_function,
+    .learn = learn_real_function,
+    .next = hip_dlsym,
+    .unknown = [](const char* name, void* found) { return hook_or_note(name, found); }};
 
 }  // namespace
 
@@ -90,26 +98,7 @@ gfxgraph_resolve_dlsym(void* handle, const char* name, const char*, const void* 
     return hook == found ? ask_the_system : DlsymAnswer{hook, 1};
   }
   if (!gfxgraph::preload::may_be_hip(name)) return ask_the_system;
-  const DlsymAnswer ask_the_next_one{reinterpret_cast<void*>(hip_dlsym()), 0};
-  const int index = find_call(name);
-  if (handle == RTLD_NEXT) return ask_the_next_one;
-  if (index < 0) {
-    if (std::strstr(name, "hip") == nullptr) return ask_the_next_one;
-    void* const found = handle == RTLD_DEFAULT
-                            ? gfxgraph::preload::find_hip_function(hip_dlsym(), name)
-                            : gfxgraph::preload::call_dlsym(hip_dlsym(), handle, name);
-    void* const hook = hook_or_note(name, found);
-    return hook == found ? ask_the_next_one : DlsymAnswer{hook, 1};
-  }
-  if (hook_function(index) == nullptr) return ask_the_next_one;
-  // The hook exists whether or not the runtime has the function: only the runtime's result counts.
-  if (handle == RTLD_DEFAULT) {
-    return {real_function(index) == nullptr ? nullptr : hook_function(index), 1};
-  }
-  void* found = gfxgraph::preload::call_dlsym(hip_dlsym(), handle, name);
-  if (found == nullptr) return {nullptr, 1};
-  learn_real_function(index, found);
-  return {hook_function(index), 1};
+  return gfxgraph::preload::resolve_hip(kHookTable, handle, name);
 }
 
 namespace {
@@ -168,49 +157,26 @@ gfxgraph_resolve_dlvsym(void* handle, const char* name, const char* version) {
   return {reinterpret_cast<void*>(dlvsym), 0};
 }
 
-namespace {
-
-// A function pointer that the runtime itself returns.
-void hook_pointer(const char* name, void** function, bool per_thread) {
-  if (name == nullptr || function == nullptr || *function == nullptr) return;
-  int index = find_call(name);
-  char variant_name[128];
-  const int length = std::snprintf(variant_name, sizeof(variant_name), "%s_spt", name);
-  if (per_thread && length > 0 && static_cast<size_t>(length) < sizeof(variant_name)) {
-    const int variant = find_call(variant_name);
-    if (variant >= 0) index = variant;
-  }
-  if (index < 0) {
-    *function = hook_or_note(name, *function);
-    return;
-  }
-  if (hook_function(index) == nullptr) return;
-  learn_real_function(index, *function);
-  *function = hook_function(index);
-}
-
-constexpr uint64_t kPerThreadDefaultStream = 2;  // HIP_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
-
-}  // namespace
-
 GFXGRAPH_NEWER_HOOK(hipGetProcAddress, const char* name, void** function, int version,
                     uint64_t flags, void* status) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGetProcAddress, name, function, version, flags, status);
-  if (result == hipSuccess) hook_pointer(name, function, flags == kPerThreadDefaultStream);
+  if (result == hipSuccess)
+    hook_pointer(kHookTable, name, function, flags == gfxgraph::preload::kPerThreadDefaultStream);
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipGetDriverEntryPoint(const char* name, void** function,
                                                 unsigned long long flags, void* status) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGetDriverEntryPoint, name, function, flags, status);
-  if (result == hipSuccess) hook_pointer(name, function, flags == kPerThreadDefaultStream);
+  if (result == hipSuccess)
+    hook_pointer(kHookTable, name, function, flags == gfxgraph::preload::kPerThreadDefaultStream);
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipGetDriverEntryPoint_spt(const char* name, void** function,
                                                     unsigned long long flags, void* status) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGetDriverEntryPoint_spt, name, function, flags, status);
-  if (result == hipSuccess) hook_pointer(name, function, true);
+  if (result == hipSuccess) hook_pointer(kHookTable, name, function, true);
   return result;
 }

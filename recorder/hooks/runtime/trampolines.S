@@ -1,14 +1,16 @@
+#include "base/process/dlsym_hook.inc"
+#include "base/process/trampoline.inc"
 #include "recorder/hooks/runtime/unknown_calls.h"
 
 /* Hooks that need no signature: the calls that are passed on but not recorded (policy UNSUPPORTED), and the
-   functions of the runtime that have no row. Each one loads its index; the common part calls the real function
-   with the registers that may hold an argument (System V AMD64 ABI, 3.2.3) and a copy of the caller's stack
-   arguments, then hands its result to the recorder: a call that HIP refused changed nothing. A jump instead of
-   a call would need no copy, but would not come back.
+   functions of the runtime that have no row. The common part calls the real function with the registers that may
+   hold an argument and a copy of the caller's stack arguments, then hands its result to the recorder: a call that
+   HIP refused changed nothing. A jump instead of a call would need no copy, but would not come back.
 
    STACK_ARGUMENTS is four times what the longest of these calls has (hipMemcpy3DBatchAsync, extents by value). */
 
 #define STACK_ARGUMENTS 128
+#define FRAME (208+STACK_ARGUMENTS)
 
     .text
     .p2align 4
@@ -17,30 +19,9 @@
     .type gfxgraph_trampoline, @function
 gfxgraph_trampoline:
     .cfi_startproc
-    endbr64
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %rbp, 0
-    movq %rsp, %rbp
-    .cfi_def_cfa_register %rbp
-    subq $208 + STACK_ARGUMENTS, %rsp
-    movq %rdi, -8(%rbp)
-    movq %rsi, -16(%rbp)
-    movq %rdx, -24(%rbp)
-    movq %rcx, -32(%rbp)
-    movq %r8, -40(%rbp)
-    movq %r9, -48(%rbp)
-    movq %rax, -56(%rbp)
-    movq %r10, -64(%rbp)
-    movq %r11, -72(%rbp)
-    movups %xmm0, -96(%rbp)
-    movups %xmm1, -112(%rbp)
-    movups %xmm2, -128(%rbp)
-    movups %xmm3, -144(%rbp)
-    movups %xmm4, -160(%rbp)
-    movups %xmm5, -176(%rbp)
-    movups %xmm6, -192(%rbp)
-    movups %xmm7, -208(%rbp)
+    gfxgraph_keep_arguments FRAME
+    movq %r10, -200(%rbp)
+    movq %r11, -208(%rbp)
     movl %r11d, %edi
     movq 8(%rbp), %rsi
     call gfxgraph_enter_passed_call
@@ -51,51 +32,32 @@ gfxgraph_trampoline:
     movups %xmm0, at(%rsp)
     .set at, at + 16
     .endr
-    movq -8(%rbp), %rdi
-    movq -16(%rbp), %rsi
-    movq -24(%rbp), %rdx
-    movq -32(%rbp), %rcx
-    movq -40(%rbp), %r8
-    movq -48(%rbp), %r9
-    movq -56(%rbp), %rax
-    movq -64(%rbp), %r10
-    movups -96(%rbp), %xmm0
-    movups -112(%rbp), %xmm1
-    movups -128(%rbp), %xmm2
-    movups -144(%rbp), %xmm3
-    movups -160(%rbp), %xmm4
-    movups -176(%rbp), %xmm5
-    movups -192(%rbp), %xmm6
-    movups -208(%rbp), %xmm7
+    gfxgraph_restore_arguments
+    movq -200(%rbp), %r10
     call *%r11
-    movq %rax, -8(%rbp)
-    movq %rdx, -16(%rbp)
-    movups %xmm0, -96(%rbp)
+    movq %rax, -192(%rbp)
+    movq %rdx, -184(%rbp)
+    movups %xmm0, -128(%rbp)
     movups %xmm1, -112(%rbp)
-    movl -72(%rbp), %edi
+    movl -208(%rbp), %edi
     movl %eax, %esi
     call gfxgraph_leave_passed_call
-    movq -8(%rbp), %rax
-    movq -16(%rbp), %rdx
-    movups -96(%rbp), %xmm0
+    movq -192(%rbp), %rax
+    movq -184(%rbp), %rdx
+    movups -128(%rbp), %xmm0
     movups -112(%rbp), %xmm1
-    leave
-    .cfi_def_cfa %rsp, 8
+    gfxgraph_leave_frame
     ret
     .cfi_endproc
     .size gfxgraph_trampoline, . - gfxgraph_trampoline
 
-#include "base/process/dlsym_hook.inc"
     gfxgraph_lookup_hook dlsym, gfxgraph_resolve_dlsym
     gfxgraph_lookup_hook dlvsym, gfxgraph_resolve_dlvsym
 
 #define HOOK_RECORD(name)
 #define HOOK_CONDITIONAL(name)
 #define HOOK_PASS(name)
-#define HOOK_UNSUPPORTED(name) \
-    .globl name; .p2align 4; .type name, @function; \
-    name: .cfi_startproc; endbr64; movl $call_index, %r11d; jmp gfxgraph_trampoline; .cfi_endproc; \
-    .size name, . - name;
+#define HOOK_UNSUPPORTED(name) gfxgraph_hook name, gfxgraph_trampoline;
 #define GFXGRAPH_HIP_CALL(policy, name, ...) HOOK_##policy(name) .set call_index, call_index + 1;
 
     .set call_index, 0

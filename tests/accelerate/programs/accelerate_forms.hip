@@ -1,108 +1,18 @@
 // Programs that repeat launches in every form that the holder must get right, each compared with
-// what the host computes. Run bare and by gfxgraph accelerate: accelerate_forms MODE [MODULE]
+// what the host computes: accelerate_forms MODE [MODULE]
 #include <dlfcn.h>
-#include <hip/hip_ext.h>
-#include <hip/hip_runtime.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
-#include <string>
 #include <thread>
 #include <vector>
 
-struct Pair {
-  uint32_t multiply;
-  uint32_t add;
-};
-
-// Order matters: multiply and add do not commute.
-extern "C" __global__ void step(uint32_t* values, Pair pair, uint8_t shift, int n) {
-  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (i < n) values[i] = (values[i] * pair.multiply + pair.add) ^ (values[i] >> shift);
-}
-extern "C" __global__ void add_from(uint32_t* to, const uint32_t* from, int n) {
-  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (i < n) to[i] = to[i] * 3 + from[i];
-}
-extern "C" __global__ void signal_host(volatile uint32_t* flag, uint32_t add) { *flag = *flag + add; }
+#include "accelerate_program.h"
 
 #ifndef CODE_OBJECT
-
-constexpr int kCount = 96;
-constexpr int kSteps = 24;
-
-static const char* mode_name = "";
-static const char* module_path = "";
-
-static void check_at(hipError_t result, int line) {
-  if (result == hipSuccess) return;
-  std::printf("%s: line %d: error %d\n", mode_name, line, static_cast<int>(result));
-  std::exit(1);
-}
-#define CHECK(call) check_at(call, __LINE__)
-static void require_at(bool holds, int line, const char* what) {
-  if (holds) return;
-  std::printf("%s: line %d: not so: %s\n", mode_name, line, what);
-  std::exit(1);
-}
-#define REQUIRE(condition) require_at(condition, __LINE__, #condition)
-
-// Device memory and what it must hold.
-class Values {
- public:
-  explicit Values(uint32_t seed = 1) {
-    CHECK(hipMalloc(reinterpret_cast<void**>(&device), sizeof(host)));
-    for (int i = 0; i < kCount; ++i) host[i] = seed + static_cast<uint32_t>(i) * 7;
-    CHECK(hipMemcpy(device, host, sizeof(host), hipMemcpyHostToDevice));
-  }
-  ~Values() { CHECK(hipFree(device)); }
-  Values(const Values&) = delete;
-  Values& operator=(const Values&) = delete;
-
-  void expect_step(Pair pair, uint8_t shift) {
-    for (uint32_t& v : host) v = (v * pair.multiply + pair.add) ^ (v >> shift);
-  }
-  void run(Pair pair, uint8_t shift, hipStream_t stream = nullptr) {
-    step<<<2, 64, 0, stream>>>(device, pair, shift, kCount);
-    CHECK(hipGetLastError());
-    expect_step(pair, shift);
-  }
-  void add(const Values& from, hipStream_t stream = nullptr) {
-    add_from<<<2, 64, 0, stream>>>(device, from.device, kCount);
-    CHECK(hipGetLastError());
-    for (int i = 0; i < kCount; ++i) host[i] = host[i] * 3 + from.host[i];
-  }
-  void compare_at(int line, hipStream_t stream = nullptr) {
-    uint32_t now[kCount];
-    CHECK(hipMemcpyAsync(now, device, sizeof(now), hipMemcpyDeviceToHost, stream));
-    CHECK(hipStreamSynchronize(stream));
-    require_at(std::memcmp(now, host, sizeof(now)) == 0, line, "values");
-  }
-
-  uint32_t* device = nullptr;
-  uint32_t host[kCount];
-};
-#define COMPARE(values, ...) (values).compare_at(__LINE__ __VA_OPT__(, ) __VA_ARGS__)
-
-static Pair pair_of(int i) { return {static_cast<uint32_t>(2 * i + 3), static_cast<uint32_t>(i * 5)}; }
-
-static void steps(Values& values, int from, int to, hipStream_t stream = nullptr) {
-  for (int i = from; i < to; ++i) values.run(pair_of(i), static_cast<uint8_t>(i % 30 + 1), stream);
-}
-
-static hipStream_t new_stream(unsigned flags = hipStreamDefault) {
-  hipStream_t stream = nullptr;
-  CHECK(hipStreamCreateWithFlags(&stream, flags));
-  return stream;
-}
-
-constexpr int kRepeats = 30;
 
 static void repeated_on(hipStream_t stream) {
   Values values;
@@ -188,43 +98,6 @@ static void alternating() {
   }
   COMPARE(a, stream);
   COMPARE(b, stream);
-}
-
-// A counter among the arguments: nothing repeats but the parts around it.
-static void counters() {
-  Values values;
-  const hipStream_t stream = new_stream();
-  for (int r = 0; r < 2 * kRepeats; ++r) {
-    steps(values, 0, 12, stream);
-    values.run({static_cast<uint32_t>(r), 1}, 4, stream);
-    steps(values, 12, kSteps, stream);
-    CHECK(hipStreamSynchronize(stream));
-  }
-  COMPARE(values, stream);
-}
-
-// Arguments are taken when the call is made.
-static void overwritten_arguments() {
-  Values values;
-  const hipStream_t stream = new_stream();
-  for (int r = 0; r < kRepeats; ++r) {
-    for (int i = 0; i < kSteps; ++i) {
-      uint32_t* to = values.device;
-      Pair pair = pair_of(i);
-      uint8_t shift = 5;
-      int n = kCount;
-      void* arguments[] = {&to, &pair, &shift, &n};
-      CHECK(hipLaunchKernel(reinterpret_cast<const void*>(step), dim3(2), dim3(64), arguments, 0, stream));
-      to = nullptr;
-      pair = {0, 0};
-      shift = 31;
-      n = 0;
-      arguments[0] = nullptr;
-      values.expect_step(pair_of(i), 5);
-    }
-    CHECK(hipStreamSynchronize(stream));
-  }
-  COMPARE(values, stream);
 }
 
 static void two_streams() {
@@ -327,30 +200,6 @@ static void queries() {
     CHECK(result);
   }
   COMPARE(values, stream);
-}
-
-static void freed_memory() {
-  const hipStream_t stream = new_stream();
-  for (int r = 0; r < 2 * kRepeats; ++r) {
-    Values values(static_cast<uint32_t>(r));
-    Values other(5);
-    steps(values, 0, kSteps, stream);
-    values.add(other, stream);
-    COMPARE(values, stream);
-  }
-}
-static void freed_stream() {
-  Values values;
-  for (int r = 0; r < 2 * kRepeats; ++r) {
-    const hipStream_t stream = new_stream();
-    for (int k = 0; k < 3; ++k) {
-      steps(values, 0, kSteps, stream);
-      if (r % 2 == 0) CHECK(hipStreamSynchronize(stream));
-    }
-    CHECK(hipStreamSynchronize(stream));
-    CHECK(hipStreamDestroy(stream));
-  }
-  COMPARE(values);
 }
 
 static void run_module(Values& values, hipFunction_t function, hipStream_t stream, int form) {
@@ -541,24 +390,6 @@ static void forked() {
   COMPARE(values, stream);
 }
 
-// Work in memory of other kinds, a copy and a fill beside it.
-static void copies() {
-  Values a(1), b(2);
-  const hipStream_t stream = new_stream();
-  for (int r = 0; r < kRepeats; ++r) {
-    steps(a, 0, 10, stream);
-    CHECK(hipMemcpyAsync(b.device, a.device, sizeof(a.host), hipMemcpyDeviceToDevice, stream));
-    std::memcpy(b.host, a.host, sizeof(a.host));
-    steps(b, 10, 20, stream);
-    CHECK(hipMemsetAsync(a.device, r, 64, stream));
-    std::memset(a.host, r, 64);
-    steps(a, 0, 10, stream);
-    if (r % 3 == 0) CHECK(hipDeviceSynchronize());
-  }
-  COMPARE(a, stream);
-  COMPARE(b, stream);
-}
-
 static void callbacks() {
   Values values;
   const hipStream_t stream = new_stream();
@@ -610,10 +441,6 @@ static void end_by_exec() {
   execl("/bin/sh", "sh", "-c", "exit 24", static_cast<char*>(nullptr));
 }
 
-struct Mode {
-  const char* name;
-  void (*run)();
-};
 constexpr Mode kModes[] = {
     {"repeated", repeated},
     {"null_stream", null_stream},
@@ -622,16 +449,12 @@ constexpr Mode kModes[] = {
     {"mismatches", mismatches},
     {"prefixes", prefixes},
     {"alternating", alternating},
-    {"counters", counters},
-    {"overwritten_arguments", overwritten_arguments},
     {"two_streams", two_streams},
     {"null_and_blocking", null_and_blocking},
     {"two_threads", two_threads},
     {"waiting_thread", waiting_thread},
     {"polled", polled},
     {"queries", queries},
-    {"freed_memory", freed_memory},
-    {"freed_stream", freed_stream},
     {"modules", modules},
     {"module_data", module_data},
     {"looked_up", looked_up},
@@ -639,7 +462,6 @@ constexpr Mode kModes[] = {
     {"last_errors", last_errors},
     {"captured", captured},
     {"forked", forked},
-    {"copies", copies},
     {"callbacks", callbacks},
     {"end_by_exit", end_by_exit},
     {"end_by_handler", end_by_handler},
@@ -647,18 +469,6 @@ constexpr Mode kModes[] = {
     {"end_by_exec", end_by_exec},
 };
 
-int main(int argc, char** argv) {
-  const std::string wanted = argc > 1 ? argv[1] : "";
-  if (argc > 2) module_path = argv[2];
-  for (const Mode& mode : kModes) {
-    if (wanted != mode.name) continue;
-    mode_name = mode.name;
-    mode.run();
-    std::printf("%s: PASS\n", mode.name);
-    return 0;
-  }
-  for (const Mode& mode : kModes) std::printf("%s\n", mode.name);
-  return 2;
-}
+int main(int argc, char** argv) { return run_mode(kModes, argc, argv); }
 
 #endif

@@ -60,13 +60,16 @@ struct Action {
 };
 static Action random_action() {
   const uint32_t k = below(100);
-  return {k < 45 ? 0 : k < 80 ? 1 : k < 92 ? 2 : k < 96 ? 3 : 4,
+  return {k < 35 ? 0 : k < 45 ? 5 : k < 80 ? 1 : k < 92 ? 2 : k < 96 ? 3 : 4,
           static_cast<int>(below(kBuffers)),
           static_cast<int>(below(kBuffers)),
           below(1000) * 2 + 1,
           static_cast<uint16_t>(below(65536)),
           32u << below(3)};
 }
+
+// A value that is another one each time.
+static uint32_t counter = 0;
 
 static void run(const Action& a, int s) {
   uint32_t* const to = buffers[s][a.buffer];
@@ -76,12 +79,13 @@ static void run(const Action& a, int s) {
     case 0: mix_values<<<grid, a.block, 0, stream>>>(to, a.multiply, a.add, kCount); break;
     case 1: add_values<<<grid, a.block, 0, stream>>>(to, buffers[s][a.other == a.buffer ? (a.other + 1) % kBuffers : a.other], kCount); break;
     case 2: sum_values<<<1, a.block, a.block * sizeof(uint32_t), stream>>>(to, kCount); break;
+    case 5: mix_values<<<grid, a.block, 0, stream>>>(to, ++counter * 2 + 1, a.add, kCount); break;
     case 3: check(hipMemsetAsync(to, a.add & 255, 64, stream)); break;
     default:
       if (a.other != a.buffer)
         check(hipMemcpyAsync(to, buffers[s][a.other], 128, hipMemcpyDeviceToDevice, stream));
   }
-  if (a.kind < 3) check(hipGetLastError());
+  if (a.kind < 3 || a.kind == 5) check(hipGetLastError());
 }
 
 // Both streams wait for each other, so that the result does not depend on time.
@@ -142,7 +146,7 @@ int main(int argc, char** argv) {
     const bool kernels_only = chance(60);
     for (Action& action : pattern) {
       do action = random_action();
-      while (kernels_only && action.kind > 2);
+      while (kernels_only && (action.kind == 3 || action.kind == 4));
     }
   }
   // Patterns with a common beginning.

@@ -1,6 +1,6 @@
 // A fake between the hooks and the runtime: the N-th call of a kind fails, N from FAILING_CALL, the
-// kind from FAILING_KIND: graph (what makes and launches graphs) or launch. Preloaded behind the
-// hooks. Prints how many there were.
+// kind from FAILING_KIND: graph (what makes, changes and launches graphs) or launch (launches,
+// copies and fills). Preloaded behind the hooks. Prints how many there were.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -43,7 +43,13 @@ const AtEnd at_end;
   }
 FAILING("graph", hipGraphCreate)
 FAILING("graph", hipGraphAddKernelNode)
+FAILING("graph", hipGraphAddMemcpyNode1D)
+FAILING("graph", hipGraphAddMemsetNode)
+FAILING("graph", hipGraphExecKernelNodeSetParams)
+FAILING("graph", hipGraphExecDestroy)
 FAILING("graph", hipGraphInstantiate)
 FAILING("graph", hipGraphLaunch)
 FAILING("graph", hipGraphDestroy)
 FAILING("launch", hipLaunchKernel)
+FAILING("launch", hipMemcpyAsync)
+FAILING("launch", hipMemsetAsync)
