@@ -35,6 +35,13 @@ def right(build):
     require(found["result"] == "1 as Python, difference at most 0", found["result"])
 
 
+def chooses(build):
+    """A device that is chosen again before each launch keeps nothing from being held."""
+    found = row(build, "chooses")
+    require(document.is_good(found), str(found))
+    require(found["held"]["graph"] > 0, str(found["held"]))
+
+
 def wrong(build):
     """A value that is not its reference's, and one that is no number, are no rows."""
     for kind in ("wrong", "nan"):
@@ -104,7 +111,7 @@ def tables(_build):
 
 
 def main():
-    cases = {case.__name__: case for case in (right, wrong, differs, judged, refused, tables)}
+    cases = {case.__name__: case for case in (right, chooses, wrong, differs, judged, refused, tables)}
     os.chdir(ROOT)
     try:
         cases[sys.argv[1]](Path(sys.argv[2]).resolve())

@@ -1,4 +1,4 @@
-"""HIP by ctypes alone, for the test of the driver: needs no package. CODE_OBJECT [wrong|differs|nan]."""
+"""HIP by ctypes alone, for the test of the driver: needs no package. CODE_OBJECT [wrong|differs|nan|chooses]."""
 
 import ctypes
 import os
@@ -27,6 +27,8 @@ arguments = [memory, ctypes.c_int(3), ctypes.c_int(COUNT)]
 pointers = (ctypes.c_void_p * 3)(*map(ctypes.addressof, arguments))
 for _ in range(ROUNDS):
     for _ in range(4):
+        if kind == "chooses":  # its device, before each launch, as tinygrad and OpenMM do
+            call("hipSetDevice", 0)
         call("hipModuleLaunchKernel", function, COUNT // 256, 1, 1, 256, 1, 1, 0, stream, pointers, None)
     call("hipStreamSynchronize", stream)
 data = (ctypes.c_int * COUNT)()
