@@ -31,7 +31,7 @@ TAIL = """
 - Graphs of tinygrad: 0.14 has none for HIP, its jit launches kernel by kernel.
 - LayerNormalization and Softmax of ONNX Runtime: their kernels take it for granted that a wave has 64 lanes.
 - `jax-rocm7-plugin`, `petit-kernel` and IREE were not tried.
-- Programs in which `gfxgraph accelerate` has much to hold: these are short, and JAX uses contexts, where it holds nothing ([accelerate.md](../production/accelerate.md)).
+- Programs in which `gfxgraph accelerate` has much to hold, but tinygrad's training: these are short, and JAX uses contexts, where it holds nothing ([accelerate.md](../production/accelerate.md)).
 """
 
 COLUMNS = ("program", "HIP", "launches", "kernels", "graphs", "result", "complete", "replays", "check", "accelerated", "s bare", "s recorded")
