@@ -90,9 +90,13 @@ GFXGRAPH_ACCELERATE_HOOK hipError_t hipModuleUnload(hipModule_t module) {
 // ---- devices ------------------------------------------------------------------------------------
 
 GFXGRAPH_ACCELERATE_HOOK hipError_t hipSetDevice(int device) {
-  if (device != 0 && is_of_program(__builtin_return_address(0)))
-    stop_process("hipSetDevice", "another device than the first was chosen");
-  flush(__builtin_return_address(0));
+  // While anything is held, the first device is chosen. Frameworks choose it again before each
+  // launch; that orders nothing, so that what is held stays so.
+  if (device != 0) {
+    if (is_of_program(__builtin_return_address(0)))
+      stop_process("hipSetDevice", "another device than the first was chosen");
+    flush(__builtin_return_address(0));
+  }
   return real(kCall_hipSetDevice, device);
 }
 

@@ -41,17 +41,22 @@ class Workload:
     # Of the trace, and the folder: what is said of a program that replays it through libgfxgraph. Raises Broken.
     linked: Callable[[Path, Path], str] = None
     checked: bool = True  # the emulator runs each launch once more, which takes as long as the program
+    modes: tuple = MODES
+    check_options: tuple = ()
 
 
-def inside(suite, command):
-    return [*(["scripts/with-runtime", suite, "--inside", "--"] if suite else []), *map(str, command)]
+def inside(suite, command, environment=None):
+    """The environment is the command's alone: not that of the programs that enter the root."""
+    settings = [f"{name}={value}" for name, value in (environment or {}).items()]
+    return [*(["scripts/with-runtime", suite, "--inside", "--"] if suite else []), *(["env", *settings] if settings else []),
+            *map(str, command)]
 
 
 def run(suite, command, environment=None, codes=(0,)):
     """Its result, and the seconds that it took."""
     begun = time.monotonic()
-    done = subprocess.run(inside(suite, command), cwd=REPOSITORY, capture_output=True, text=True, errors="replace", check=False,
-                          timeout=SECONDS, env={**os.environ, "LC_ALL": "C", **(environment or {})})
+    done = subprocess.run(inside(suite, command, environment), cwd=REPOSITORY, capture_output=True, text=True, errors="replace",
+                          check=False, timeout=SECONDS, env={**os.environ, "LC_ALL": "C"})
     if done.returncode not in codes:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or [""]
         raise Broken(f"{Path(str(command[0])).name} ended with {done.returncode}: {last[0][:160]}")
@@ -82,13 +87,15 @@ class Measured:
     def tool(self, name, *arguments, codes=(0,)):
         return run(self.workload.suite, [self.build / "bin" / name, *arguments], self.workload.environment, codes)
 
-    def accelerated(self):
-        """What they print bare and accelerated, measured and with graphs of all that repeats: what is wrong, and the report of each."""
+    def accelerated(self, printed=None):
+        """What they print bare (`printed`, if that is known) and accelerated, measured and with graphs of all that repeats: what is
+        wrong, and the report of each."""
         self.scratch.mkdir(parents=True, exist_ok=True)
         wrong, reports, path = [], {}, self.scratch / "accelerate.json"
         try:
             program = self.workload.command(self.scratch)
-            bare, _ = self.tool("gfxgraph", "run", "--device", "emulated", "--", *program)
+            if printed is None:
+                printed = self.tool("gfxgraph", "run", "--device", "emulated", "--", *program)[0].stdout
             for way in ("graph", "measured"):
                 path.unlink(missing_ok=True)
                 words = ["--device", "emulated", "--json", path]
@@ -96,7 +103,7 @@ class Measured:
                                                     *words, "--", *program], self.workload.environment)
                 if path.exists():  # not if it launched nothing
                     reports[way] = json.loads(path.read_text(encoding="utf-8"))
-                if self.workload.output(done.stdout) != self.workload.output(bare.stdout):
+                if self.workload.output(done.stdout) != self.workload.output(printed):
                     wrong.append(f"{way}: it prints something else")
         except (Broken, subprocess.TimeoutExpired) as problem:
             wrong.append(str(problem))
@@ -127,17 +134,18 @@ class Measured:
                                                       *program)
         if self.workload.output(recorded.stdout) != self.workload.output(bare.stdout):
             raise Broken("it prints something else when it is recorded")
-        info = json.loads(self.tool("gfxgraph", "info", self.trace, "--json", "--ranges")[0].stdout)
+        info = json.loads(self.tool("gfxgraph", "info", self.trace, "--json", "--ranges", codes=(0, 3))[0].stdout)
         row |= {"launches": 0, "kernels": len(info["kernels"]),
                 "complete": info["complete"], "bytes": self.trace.stat().st_size,
                 "iterations": repeats(info),
                 "pointers": pointers(info["relocations"]),
                 "notes": sorted({finding["call"] for finding in info["findings"]})}
-        row["replays"] = {f"{mode} {layout}": self.replay(row, mode, layout) for mode in MODES for layout in LAYOUTS}
+        row["replays"] = {f"{mode} {layout}": self.replay(row, mode, layout) for mode in self.workload.modes for layout in LAYOUTS}
         if self.workload.linked:
             row["result"] = self.workload.linked(self.trace, self.scratch)
         if self.workload.checked:
             row["check"], row["seconds_checked"] = self.check()
+        return info, bare.stdout
 
     def replay(self, row, mode, layout):
         """"identical", or what is not."""
@@ -145,7 +153,7 @@ class Measured:
         said.unlink(missing_ok=True)
         try:
             self.tool("gfxgraph-replay", self.trace, "--device", "emulated", "--mode", mode, "--layout", layout, "--quiet", "--json", said,
-                      codes=(0, 1, 3))
+                      *([] if row["complete"] else ["--allow-incomplete"]), codes=(0, 1, 3))
         except Broken as problem:
             return str(problem)
         if not said.exists():
@@ -161,7 +169,7 @@ class Measured:
         return f"identical, {uncompared} not compared" if uncompared else "identical"
 
     def check(self):
-        done, seconds = self.tool("gfxgraph", "check", self.trace, "--format", "json", codes=(0, 1, 3, 4))
+        done, seconds = self.tool("gfxgraph", "check", self.trace, "--format", "json", *self.workload.check_options, codes=(0, 1, 3, 4))
         found = json.loads(done.stdout)
         named = sorted({f"{one['class']} {one['kernel']}: {one['summary']}" for one in found["findings"] if one["severity"] != "note"})
         return {key: found[key] for key in ("launches", "errors", "warnings", "not_checked_count")} | {"named": named}, seconds

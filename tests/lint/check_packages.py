@@ -235,8 +235,8 @@ def python(uses):
     own = {path.stem for path in sources.files() if path.suffix == ".py"} | {"gfxgraph"} | WITH_PYPI
     modules = {}
     for path in sources.files():
-        if path.suffix != ".py" or path.parts[:2] == ("tests", "libraries"):  # those are for other suites
-            continue
+        if path.suffix != ".py" or path.parts[:2] == ("tests", "libraries") or path.parts[:3] == ("tests", "workloads", "python"):
+            continue  # those are for other suites, with wheels of their own
         for node in ast.walk(ast.parse(sources.text(path))):
             found = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
                 [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []

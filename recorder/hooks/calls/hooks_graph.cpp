@@ -345,8 +345,9 @@ GFXGRAPH_HOOK hipError_t hipGraphExecDestroy(hipGraphExec_t executable) {
 namespace {
 
 template <typename Call>
-hipError_t launch_graph(hipGraphExec_t executable, Handle stream, Call&& call) {
-  const Scope scope(CallKind::kMayJoin);
+hipError_t launch_graph(hipGraphExec_t executable, Handle stream, Call&& call,
+                        const void* site = __builtin_return_address(0)) {
+  const Scope scope(CallKind::kMayJoin, site);
   if (!scope.record) return call();
   const Turn turn{{.executable = executable, .stream = stream}};
   Work work;

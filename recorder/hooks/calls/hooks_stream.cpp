@@ -274,8 +274,9 @@ GFXGRAPH_HOOK hipError_t hipStreamEndCapture_spt(hipStream_t stream, hipGraph_t*
 namespace {
 
 template <typename Call>
-hipError_t capture_looked_at(Handle stream, hipGraph_t* graph, Call&& call) {
-  const Scope scope;
+hipError_t capture_looked_at(Handle stream, hipGraph_t* graph, Call&& call,
+                             const void* site = __builtin_return_address(0)) {
+  const Scope scope(CallKind::kOther, site);
   hipGraph_t own = nullptr;  // the program may not want it
   hipGraph_t* const wanted = graph == nullptr ? &own : graph;
   *wanted = nullptr;

@@ -182,6 +182,23 @@ TEST_F(SitesTest, PythonGoesByItsLines) {
   EXPECT_THAT(info("--lint").out, HasSubstr("at Model.step (" + line("step") + ")"));
 }
 
+// A hook's body may be in a function of its own: what counts is where the program called.
+TEST_F(SitesTest, NoCallIsMadeByTheRecorder) {
+  const std::string module = " " + std::string(PROGRAMS) + "/module.co";
+  for (const std::string& program :
+       {std::string("program_graphs nodes"), std::string("program_graphs capture"),
+        "program_calls per_thread" + module, "program_calls copies" + module}) {
+    record(program);
+    const auto trace = open();
+    ASSERT_TRUE(trace) << program;
+    ASSERT_THAT(trace->sites(), Not(SizeIs(0))) << program;
+    for (const format::Site& site : trace->sites()) {
+      EXPECT_THAT(site.module, Not(HasSubstr("libgfxgraph-recorder")))
+          << program << ": " << site.symbol;
+    }
+  }
+}
+
 TEST_F(SitesTest, RedactedTracesHoldNoPaths) {
   record("program_sites", "--redact");
   const auto trace = format::Trace::open(path());
