@@ -18,6 +18,9 @@ where it stands and run over the program's own memory:
         model(x)                 # the work is done once, and captured
     step.run(stream)             # and again, as one graph
 
+Captured steps by size and around them: Pool and DecodePool (gfxgraph.pools), Branches, Loop, Composition and Pipeline
+(gfxgraph.flow), metrics().
+
 Over libgfxgraph.so.0.2 by ctypes: no package is needed, and it is the same for every version of CPython from 3.9. The library is
 the file named by the environment's GFXGRAPH_LIBRARY; without it, that of the wheel or installation that this package is
 part of, else the loader's. gfxgraph/gfxgraph.h is the reference for what a call does, waits for and refuses; a failed one raises
@@ -32,11 +35,15 @@ from . import _library
 from ._library import Error
 from .arrays import DeviceArray, device_memory, stream_handle
 from .capturing import Capture, Captured, capture
+from .flow import Branch, Branches, Composition, Loop, Pipeline, metrics
+from .pools import Call, DecodePool, Pool, State, Tensor
 from .session import MODES, BufferResult, Session, Step, Verification
 from .trace import Buffer, Input, Output, Parameter, Place, Range, Trace
 
-__all__ = ["MODES", "Buffer", "BufferResult", "Capture", "Captured", "DeviceArray", "Error", "Input", "Output", "Parameter",
-           "Place", "Range", "Session", "Step", "Trace", "Verification", "capture", "device_memory", "stream_handle", "version"]
+__all__ = ["MODES", "Branch", "Branches", "Buffer", "BufferResult", "Call", "Capture", "Captured", "Composition", "DecodePool",
+           "DeviceArray", "Error", "Input", "Loop", "Output", "Parameter", "Pipeline", "Place", "Pool", "Range",
+           "Session", "State", "Step", "Tensor", "Trace", "Verification", "capture", "device_memory", "metrics",
+           "stream_handle", "version"]
 
 
 def version() -> str:
