@@ -310,6 +310,32 @@ def callables(hip, gfxgraph):
     raises(EOFError, "of the program", lambda: cuda.make_graphed_callables(failing, (sample,), stream=stream))
 
 
+def memory(hip, gfxgraph):
+    """empty(): an array's memory is used again by the same size and stream only, and not while a step keeps it."""
+    from gfxgraph import _hip
+
+    stream = hip.stream.value
+    first = gfxgraph.empty((4, 2), "<f4", stream)
+    require(first.shape == (4, 2) and first.size_bytes == 32 and first.__dlpack_device__() == (10, 0), str(first))
+    place = first.address
+    for other in (gfxgraph.empty((8,), "<f4", stream), gfxgraph.empty((8,), "<f4", None)):
+        require(other.address != place, "memory that is in use")
+    del first
+    require(gfxgraph.empty((8,), "<i4", None).address != place, "another stream")
+    require(gfxgraph.empty((9,), "<i4", stream).address != place, "another size")
+    again = gfxgraph.empty((8,), "<i4", stream)
+    require(again.address == place, "not used again")
+    keeper = _hip.Keeper()
+    with _hip.keeping(keeper):
+        kept = gfxgraph.empty((8,), "<i4", stream)
+    place = kept.address
+    del kept
+    require(keeper.addresses == [place] and gfxgraph.empty((8,), "<i4", stream).address != place, "memory of a step")
+    error = raises(gfxgraph.HipError, "hipMalloc", lambda: gfxgraph.empty((1 << 50,), "<i4", stream))
+    require(error.code == 2, str(error.code))
+    require(gfxgraph.empty((0, 3), "<i4").size_bytes == 0, "without bytes")
+
+
 def enabling(hip, gfxgraph):
     """enable() puts the classes in place of torch's, disable() back; the environment; and the health check."""
     import gfxgraph.torch as cuda
@@ -357,7 +383,7 @@ def without_hooks(hip, gfxgraph):
 
 
 PROGRAMS = {"decorator": decorator, "buckets": buckets, "cap": cap, "conditions": conditions, "graphs": graphs,
-            "concurrent": concurrent, "callables": callables, "enabling": enabling, "without_hooks": without_hooks}
+            "concurrent": concurrent, "callables": callables, "memory": memory, "enabling": enabling, "without_hooks": without_hooks}
 
 if __name__ == "__main__":
     programs(PROGRAMS, os.path.abspath(__file__), lambda what: [] if what == "without_hooks" else ["--capture", "--capture-api"])

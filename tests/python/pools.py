@@ -62,7 +62,8 @@ def values(hip, gfxgraph):
     text = gfxgraph.metrics(pool)
     require('gfxgraph_pool_rows_total{pool="values",bucket="9"}' in text and text.count("# EOF") == 1, text)
     require(text == pool.metrics() or "gfxgraph_pool" in text, "metrics")
-    raises(gfxgraph.Error, "not found", lambda: pool.run([1, 1], size=10))
+    nowhere = [1, 1]
+    raises(gfxgraph.Error, "not found", lambda: pool.run(nowhere, size=10))
 
 
 def arguments(hip, gfxgraph):
@@ -75,7 +76,8 @@ def arguments(hip, gfxgraph):
     raises(ValueError, "tensor 'out'", lambda: pool.run([source, hip.array([0] * 16, COLUMNS)], hip.stream.value))
     raises(ValueError, "missing or unknown: other, out", lambda: pool.run({"in": source, "other": target}))
     raises(ValueError, "1 places for 2 tensors (in, out)", lambda: pool.run([source]))
-    raises(TypeError, "addresses need a size", lambda: pool.run([1, 2]))
+    nowhere = [1, 2]
+    raises(TypeError, "addresses need a size", lambda: pool.run(nowhere))
     raises(TypeError, "neither __cuda_array_interface__ nor __dlpack__", lambda: pool.run([source, [0] * 24]))
     raises(ValueError, "first_way 'fast'", lambda: gfxgraph.Pool([4], tensors(gfxgraph), work, first_way="fast"))
     raises(ValueError, "is none of input, output, both",

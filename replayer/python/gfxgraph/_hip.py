@@ -126,23 +126,41 @@ class Keeper:
 
 
 _keeping = threading.local()
-_free: dict[tuple[int, int], deque[int]] = {}
+_free: dict[tuple[int, int, int], deque[int]] = {}
+_OUT_OF_MEMORY = 2
+
+
+def release_free() -> None:
+    """Gives back what waits to be used again."""
+    for waiting in list(_free.values()):
+        with contextlib.suppress(IndexError):
+            while True:
+                runtime().library.hipFree(waiting.pop())
 
 
 class _Block:
     """Device memory with one owner. It is used again by later arrays of the same stream only, so that their work is behind its
     last use; whoever uses it on another stream must order that before it lets go."""
 
+    address = 0
+
     def __init__(self, size_bytes: int, stream: int) -> None:
-        self.key = (size_bytes, stream)
+        device = c_int()
+        runtime().call("hipGetDevice", byref(device))
+        self.key = (size_bytes, stream, device.value)
         self.keeper: Optional[Keeper] = getattr(_keeping, "keeper", None)
-        self.address = 0
         if self.keeper is None:
             with contextlib.suppress(KeyError, IndexError):
                 self.address = _free[self.key].pop()
                 return
         made = c_void_p()
-        runtime().call("hipMalloc", byref(made), max(size_bytes, 4))
+        try:
+            runtime().call("hipMalloc", byref(made), max(size_bytes, 4))
+        except HipError as error:
+            if error.code != _OUT_OF_MEMORY:
+                raise
+            release_free()
+            runtime().call("hipMalloc", byref(made), max(size_bytes, 4))
         self.address = made.value or 0
 
     def __del__(self) -> None:
@@ -174,7 +192,7 @@ def empty(shape: tuple[int, ...], typestr: str, stream: Any = None) -> DeviceArr
     gone: use it on this stream, or order other uses before."""
     item = int(typestr[2:])
     block = _Block(item * math.prod(shape), stream_handle(stream))
-    return DeviceArray(block.address, shape, typestr, block, hip_library=runtime().path)
+    return DeviceArray(block.address, shape, typestr, block, device=block.key[2], hip_library=runtime().path)
 
 
 def copy(to: int, memory: Memory, stream: int) -> None:

@@ -24,7 +24,8 @@ import inspect
 import itertools
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Sequence
 from ctypes import byref, c_int, c_void_p
 from typing import Any, Callable, Optional, Union
 
@@ -68,7 +69,14 @@ def is_current_stream_capturing(stream: Any = None) -> bool:
     return state.value != 0
 
 
-_memories: dict[tuple[int, int], Any] = {}
+class _SharedMemory:
+    """torch's memory of a handle, as long as a graph keeps it."""
+
+    def __init__(self, memory: Any) -> None:
+        self.memory = memory
+
+
+_memories: weakref.WeakValueDictionary[tuple[int, int], _SharedMemory] = weakref.WeakValueDictionary()
 
 
 def private_memory(handle: tuple[int, int], keeper: _hip.Keeper) -> contextlib.ExitStack:
@@ -80,9 +88,11 @@ def private_memory(handle: tuple[int, int], keeper: _hip.Keeper) -> contextlib.E
         if not hasattr(torch.cuda, "use_mem_pool"):
             raise RuntimeError("gfxgraph: captures with torch's memory need torch.cuda.use_mem_pool (torch 2.5); torch's own "
                                "CUDAGraph works under `gfxgraph run --capture`")
-        memory = _memories.setdefault(handle, torch.cuda.MemPool())
-        keeper.objects.append(memory)
-        stack.enter_context(torch.cuda.use_mem_pool(memory))
+        shared = _memories.get(handle)
+        if shared is None:
+            shared = _memories[handle] = _SharedMemory(torch.cuda.MemPool())
+        keeper.objects.append(shared)
+        stack.enter_context(torch.cuda.use_mem_pool(shared.memory))
     cupy = sys.modules.get("cupy")
     if cupy is not None:
         memory = cupy.cuda.MemoryPool()
@@ -336,14 +346,3 @@ def make_graphed_callables(callables: Union[Callable[..., Any], Sequence[Callabl
         return _Graphed(callables, sample_args, num_warmup_iters, pool, on)
     shared = pool or graph_pool_handle()
     return tuple(_Graphed(function, samples, num_warmup_iters, shared, on) for function, samples in zip(callables, sample_args))
-
-
-@contextlib.contextmanager
-def use_stream(stream: Any) -> Iterator[int]:
-    """The stream of graphs and captures of this thread that name none."""
-    before = getattr(_current, "stream", None)
-    _current.stream = stream_handle(stream)
-    try:
-        yield _current.stream
-    finally:
-        _current.stream = before
