@@ -89,8 +89,10 @@ bool read_program(std::span<const ProgramBytes> parts, std::span<std::byte> to) 
   }
   if (size_bytes != to.size()) return false;
   const iovec into{to.data(), to.size()};
+  const int error = errno;  // the program's
   const ssize_t count =
       syscall(SYS_process_vm_writev, gettid(), from.data(), parts.size(), &into, 1L, 0L);
+  errno = error;
   return count >= 0 && static_cast<size_t>(count) == to.size();
 }
 

@@ -132,7 +132,7 @@ format::SiteId CallSites::add_module(const void* address, bool& for_python) {
   if (module.path.empty()) return 0;
   for_python = PythonCode::calls_for_it(module.path);
   if (for_python) {
-    python_.add_caller(address, std::move(module), search.address - search.bias);
+    python_.add_caller(address, module, search.address - search.bias);
     return python_.at(address);
   }
   return table_.number(module, search.address - search.bias);

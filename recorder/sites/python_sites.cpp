@@ -4,8 +4,9 @@
 
 namespace gfxgraph::recorder {
 
-void PythonSites::add_caller(const void* address, SiteTable::Module module, uint64_t offset_bytes) {
-  callers_.try_emplace(address, std::move(module), offset_bytes);
+void PythonSites::add_caller(const void* address, const SiteTable::Module& module,
+                             uint64_t offset_bytes) {
+  callers_.try_emplace(address, module, offset_bytes);
 }
 
 // Memory of code that is gone is used for other code: its file's name tells them apart.
@@ -17,9 +18,9 @@ format::SiteId PythonSites::at(const void* address) {
       code_.same_file(*place, found->second.file)) {
     return found->second.id;
   }
+  if (found == lines_.end() && lines_.size() >= kMost) return 0;
   auto line = code_.line(*place);
   if (!line) return without_line(address);
-  if (lines_.size() >= kMost) return 0;
   const format::SiteId id = table_.number({std::move(line->file), "", false, true}, line->line,
                                           std::move(line->function));
   lines_.insert_or_assign(place->instruction, Line{*place, code_.file_name(*place), id});

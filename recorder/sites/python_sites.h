@@ -20,7 +20,7 @@ class PythonSites {
   explicit PythonSites(SiteTable& table) noexcept : table_(table) {}
 
   // `address` lies in what calls C functions for Python, at this place.
-  void add_caller(const void* address, SiteTable::Module module, uint64_t offset_bytes);
+  void add_caller(const void* address, const SiteTable::Module& module, uint64_t offset_bytes);
   // Of the call that this thread makes through it.
   format::SiteId at(const void* address);
 

@@ -3,7 +3,6 @@ checked. scripts/workloads/all says which programs there are."""
 
 import json
 import os
-import re
 import subprocess
 import time
 from collections import Counter

@@ -33,7 +33,7 @@ STARTERS = {"command", "env", "exec", "nice", "nohup", "sudo", "time", "timeout"
 # Asked for by scripts that say what to do without them.
 OPTIONAL = {"sudo"}
 # Modules of PyPI that a user of the package may have, or that a check installs itself.
-WITH_PYPI = {"numpy", "pytest", "triton"}
+WITH_PYPI = {"cffi", "numpy", "pytest", "triton"}
 # Options that start no other program and read no other file.
 SAME_PROGRAMS = re.compile(r"-([IDOWw]|std=|g(dwarf-\d)?$|mno-|mwave|mcode-object-version|fPIC|pthread|fgpu-flush)")
 ABSOLUTE = re.compile(r"(?<![\w$.}/+-])/(?:usr|bin|lib|lib64|sbin|opt|etc)/[^\s\"'$;:,)(|&<>=\\]+")

@@ -142,20 +142,45 @@ TEST(PythonLine, IsThatOfTheInstruction) {
                                0xe8, 0x06,                    // 1, line 14, no column
                                0xf9});                        // 2 without a line
   const std::vector<uint32_t> lines = {10, 11, 11, 11, 11, 12, 11, 11, 14, 0, 0, 0};
-  for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(python_line(table, i, 10), lines[i]) << i;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(python_line(PythonLines::kLocations, table, i, 10), lines[i]) << i;
+  }
+}
+
+// What CPython makes of: def f(a):\n  for i in a:\n    g(\n      a)\n\n\n  return [\n    i,\n g()\n
+// ]
+TEST(PythonLine, IsThatOfTheInstructionInOlderTables) {
+  const auto pairs = table_of({0, 1, 8, 1, 2, 1, 2, 0xff, 6, 5, 2, 1, 4, 0xfe});   // 3.9
+  const auto ranges = table_of({8, 1, 2, 1, 2, 1, 6, 0xff, 2, 5, 4, 1, 4, 0xfe});  // 3.10
+  const std::vector<uint32_t> lines = {11, 11, 11, 11, 12, 13, 12, 12, 12, 17, 18, 18, 16, 16};
+  for (size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(python_line(PythonLines::kPairs, pairs, i, 10), lines[i]) << i;
+    EXPECT_EQ(python_line(PythonLines::kRanges, ranges, i, 10), lines[i]) << i;
+  }
+  EXPECT_EQ(python_line(PythonLines::kRanges, ranges, lines.size(), 10), 0u);
+  const auto without_line = table_of({2, 1, 2, 0x80, 2, 1});
+  EXPECT_EQ(python_line(PythonLines::kRanges, without_line, 1, 10), 0u);
+  EXPECT_EQ(python_line(PythonLines::kRanges, without_line, 2, 10), 12u);
+  EXPECT_EQ(python_line(PythonLines::kRanges, table_of({2}), 0, 10), 0u);
+  EXPECT_EQ(python_line(PythonLines::kPairs, {}, 3, 10), 10u);
+  EXPECT_EQ(python_line(PythonLines::kPairs, table_of({0, 0x81}), 0, 10), 0u)
+      << "no line is negative";
 }
 
 TEST(PythonLine, OfADamagedTableIsUnknown) {
-  EXPECT_EQ(python_line({}, 0, 1), 0u);
-  EXPECT_EQ(python_line(table_of({0x00, 0x80}), 0, 1), 0u);
-  EXPECT_EQ(python_line(table_of({0xf0, 0xff, 0xff, 0xff, 0xff}), 0, 1), 0u);
-  EXPECT_EQ(python_line(table_of({0xe8}), 0, -5), 0u);
+  EXPECT_EQ(python_line(PythonLines::kLocations, {}, 0, 1), 0u);
+  EXPECT_EQ(python_line(PythonLines::kLocations, table_of({0x00, 0x80}), 0, 1), 0u);
+  EXPECT_EQ(python_line(PythonLines::kLocations, table_of({0xf0, 0xff, 0xff, 0xff, 0xff}), 0, 1),
+            0u);
+  EXPECT_EQ(python_line(PythonLines::kLocations, table_of({0xe8}), 0, -5), 0u);
 }
 
 TEST(PythonCode, IsCalledByWhatCallsCFunctionsForIt) {
   EXPECT_TRUE(PythonCode::calls_for_it("/lib/x86_64-linux-gnu/libffi.so.8"));
   EXPECT_TRUE(PythonCode::calls_for_it("/opt/_ctypes.cpython-312-x86_64-linux-gnu.so"));
   EXPECT_TRUE(PythonCode::calls_for_it("/usr/bin/python3.11"));
+  EXPECT_TRUE(PythonCode::calls_for_it("/opt/_kernels.cpython-39-x86_64-linux-gnu.so"));
+  EXPECT_TRUE(PythonCode::calls_for_it("/opt/_kernels.abi3.so"));
   EXPECT_FALSE(PythonCode::calls_for_it("/opt/libtorch_python.so"));
   EXPECT_FALSE(PythonCode::calls_for_it("libc.so.6"));
 }

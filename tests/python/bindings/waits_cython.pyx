@@ -1,0 +1,6 @@
+cdef extern int hipDeviceSynchronize() nogil
+
+
+def wait():
+    with nogil:
+        hipDeviceSynchronize()
