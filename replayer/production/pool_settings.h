@@ -11,6 +11,7 @@
 #include "gfxgraph/decode.h"
 #include "gfxgraph/production.h"
 #include "replayer/production/safety/identity.h"
+#include "replayer/production/ways/way_settings.h"
 
 namespace gfxgraph::replayer {
 
@@ -38,15 +39,6 @@ struct DecodeSettings {
   std::vector<uint64_t> max_lengths;  // ascending; empty: one for all
 };
 
-// Which way a bucket takes.
-struct WaySettings {
-  uint32_t first = GFXGRAPH_WAY_GRAPH;
-  bool measured = false;      // it is chosen by measurement
-  uint32_t measure_ways = 0;  // bits, as in WayOrder
-  uint32_t measure_runs = 0;  // of each
-  bool warm_measures = false;
-};
-
 // Caps; 0: none.
 struct RoomSettings {
   uint64_t max_bytes = 0;
@@ -72,7 +64,6 @@ struct PoolSettings {
   gfxgraph_fell_t fell = nullptr;
   void* fell_context = nullptr;
   bool beyond_allowed = false;
-  uint32_t capture_ms = 0;
   std::vector<State> states;
   WaySettings ways;
   RoomSettings room;

@@ -18,13 +18,6 @@
 
 namespace gfxgraph::replayer {
 
-// Why there is no memory, or no step.
-struct Refusal {
-  uint32_t fall = GFXGRAPH_FALL_NONE;
-  std::string text;
-  bool passes = false;  // by itself, when another thread's capture ends
-};
-
 class PoolWork {
  public:
   PoolWork(std::unique_ptr<const PoolSettings> settings, std::shared_ptr<const HipLibrary> library,
