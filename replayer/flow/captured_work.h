@@ -49,6 +49,7 @@ class CapturedWork final : private WayOwner {
   Result<void> call_work(hip::Stream stream, bool captured, WorkResult& result) override;
   std::optional<Refusal> accept(const CapturedStep& step, uint64_t device_bytes) override;
   void released() noexcept override { device_bytes_ = 0; }
+  bool ended_by_caller() const noexcept override { return false; }
   void fell(uint32_t, uint32_t, uint32_t, const std::string&) override {}  // it is counted
 
   Result<void> run_alone(hip::Stream stream, WorkResult& result);

@@ -10,6 +10,16 @@
 
 namespace gfxgraph::replayer {
 
+namespace {
+
+WaySettings settings_of(const PoolWork& work, gfxgraph_border_function_t border, void* context) {
+  WaySettings settings = work.settings().ways;
+  if (work.settings().border != nullptr) settings.border = {border, context};
+  return settings;
+}
+
+}  // namespace
+
 Error work_error(int32_t status, uint64_t size) {
   return Error{static_cast<Status>(status),
                fmt::format("the pool's function returned {} for {} rows", status, size)};
@@ -25,7 +35,8 @@ Bucket::Bucket(PoolWork& work, const BucketShape& shape)
       order_(work.library()),
       timings_(work.library()),
       records_{{}, {}, OutputDigest(work)},
-      ways_(*this, work.settings().ways) {
+      way_settings_(settings_of(work, &Bucket::at_border, this)),
+      ways_(*this, way_settings_) {
   ways_.set_timed(timings_.is_possible());
 }
 
@@ -72,6 +83,25 @@ std::optional<Refusal> Bucket::accept(const CapturedStep& step, uint64_t device_
   const Result<void> checked = check_identity(step);
   if (checked) return std::nullopt;
   return Refusal{GFXGRAPH_FALL_FINGERPRINT, checked.error().message};
+}
+
+int32_t Bucket::at_border(void* context, const gfxgraph_border_t* border) {
+  auto& one = *static_cast<Bucket*>(context);
+  const gfxgraph_call_t call =
+      one.work_.describe(one.shape_.size, one.shape_.max_length, one.buffers_.memory(),
+                         one.border_.stream, /*captured=*/false);
+  return one.border_.status = one.work_.call_border(*border, call);
+}
+
+Result<void> Bucket::run_ways(hip::Stream stream, RunResult& result) {
+  border_ = {stream, 0};
+  Result<void> ran = ways_.run(stream, result);
+  if (ran || border_.status == 0) [[likely]]
+    return ran;
+  result.work_status = border_.status;
+  return fail(static_cast<Status>(border_.status),
+              fmt::format("the pool's border function returned {} in a run of bucket {}",
+                          border_.status, shape_.size));
 }
 
 void Bucket::released() noexcept {
@@ -180,7 +210,7 @@ bool Bucket::is_due(RunResult& result) {
 
 Result<void> Bucket::run_padded(const Run& run, RunResult& result) {
   GFXGRAPH_TRY(buffers_.copy_in(run));
-  GFXGRAPH_TRY(ways_.run(run.stream, result));
+  GFXGRAPH_TRY(run_ways(run.stream, result));
   return buffers_.copy_out(run);
 }
 
@@ -188,7 +218,7 @@ Result<void> Bucket::run_validated(const Run& run, RunResult& result) {
   GFXGRAPH_TRY(buffers_.copy_in(run));
   GFXGRAPH_TRY(validation_.begin(buffers_, run.stream));
   result.validation = GFXGRAPH_VALIDATION_NONE;  // until it is compared
-  GFXGRAPH_TRY(ways_.run(run.stream, result));
+  GFXGRAPH_TRY(run_ways(run.stream, result));
   if (result.way == GFXGRAPH_WAY_WORK) {
     result.validation = GFXGRAPH_VALIDATION_UNCOMPARED;
     return buffers_.copy_out(run);
@@ -274,7 +304,7 @@ Result<void> Bucket::measure(hip::Stream stream) {
     ways_.set_turn(turn);
     RunResult result;
     const Stopwatch watch;
-    const Result<void> ran = ways_.run(stream, result);
+    const Result<void> ran = run_ways(stream, result);
     ways_.set_turn(GFXGRAPH_WAY_WORK);
     if (!ran) return ran;
     const uint64_t submit = watch.nanoseconds();
@@ -318,7 +348,7 @@ Result<void> Bucket::warm_up(hip::Stream stream, RunResult& result) {
   GFXGRAPH_TRY(order_.follow(stream));
   if (!ways_.is_settled()) {
     GFXGRAPH_TRY(buffers_.make_zero(stream));
-    GFXGRAPH_TRY(ways_.run(stream, result));
+    GFXGRAPH_TRY(run_ways(stream, result));
   }
   if (!ways_.is_settled() || !work_.settings().ways.warm_measures) return {};
   timings_.collect(records_.counts.end_to_end, ways_.choice());

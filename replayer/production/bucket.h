@@ -103,8 +103,13 @@ class Bucket final : private WayOwner {
   Result<void> call_work(hip::Stream stream, bool captured, WorkResult& result) override;
   std::optional<Refusal> accept(const CapturedStep& step, uint64_t device_bytes) override;
   void released() noexcept override;
+  bool ended_by_caller() const noexcept override { return border_.status != 0; }
   void fell(uint32_t way, uint32_t next, uint32_t fall, const std::string& text) override;
 
+  // gfxgraph_border_function_t, with the bucket as its context.
+  static int32_t at_border(void* context, const gfxgraph_border_t* border);
+  // By its step, or what captures it.
+  Result<void> run_ways(hip::Stream stream, RunResult& result);
   Result<void> run_alone(const Run& run, RunResult& result);
   void count_run(const Run& run, const RunResult& result) noexcept;
   Result<void> submit(const Run& run, RunResult& result);
@@ -134,6 +139,10 @@ class Bucket final : private WayOwner {
     uint64_t step = 0;             // that it allocates
     std::atomic<uint64_t> all{0};  // with buffers and copies
   };
+  struct Border {
+    hip::Stream stream = nullptr;  // of the run
+    int32_t status = 0;            // of the caller's function there
+  };
   // What any thread may read.
   struct Records {
     BucketCounts counts;
@@ -152,6 +161,8 @@ class Bucket final : private WayOwner {
   StreamOrder order_;
   RunTimings timings_;
   Records records_;
+  Border border_;
+  const WaySettings way_settings_;
   Ways ways_;
 };
 

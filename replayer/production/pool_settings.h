@@ -61,6 +61,8 @@ struct PoolSettings {
   uint64_t row_bytes = 0;  // of all tensors
   gfxgraph_work_t work = nullptr;
   void* work_context = nullptr;
+  gfxgraph_pool_border_t border = nullptr;
+  void* border_context = nullptr;
   gfxgraph_fell_t fell = nullptr;
   void* fell_context = nullptr;
   bool beyond_allowed = false;

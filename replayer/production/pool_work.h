@@ -31,6 +31,8 @@ class PoolWork {
   // Calls the caller's function; its status. `memory`: of all tensors.
   int32_t call(uint64_t size, uint64_t max_length, void* const* memory, hip::Stream stream,
                bool captured) const;
+  // The same at a border of a step.
+  int32_t call_border(const gfxgraph_border_t& border, const gfxgraph_call_t& call) const;
   // What it is called with.
   gfxgraph_call_t describe(uint64_t size, uint64_t max_length, void* const* memory,
                            hip::Stream stream, bool captured) const;
@@ -69,6 +71,11 @@ class PoolWork {
                     std::string_view what) const;
 
  private:
+  // Launches of the caller's may be of kernels that graphs of other buckets launch now.
+  LaunchLock::Launching launching() const {
+    return launch_lock_ ? launch_lock_->launching() : LaunchLock::Launching();
+  }
+
   std::unique_ptr<const PoolSettings> settings_;
   std::shared_ptr<const HipLibrary> library_;
   int device_;

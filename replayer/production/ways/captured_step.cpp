@@ -53,7 +53,7 @@ Result<void> CapturedStep::describe(uint32_t way, gfxgraph_step_t step) {
   GFXGRAPH_TRY(called(gfxgraph_step_info(step, &info)));
   Prepared& prepared = prepared_[way];
   prepared.step = step;
-  prepared.is_one_graph = way == GFXGRAPH_WAY_GRAPH && info.graphs == 1;
+  prepared.is_one_graph = way == GFXGRAPH_WAY_GRAPH && info.submits == 1;
   prepared.waits = way == GFXGRAPH_WAY_EAGER;
   return {};
 }

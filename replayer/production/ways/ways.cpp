@@ -173,7 +173,7 @@ Result<void> Ways::run_step(hip::Stream stream, WorkResult& result) {
     const Result<void> ran = step_.run(way, stream);
     if (ran) [[likely]]
       return {};
-    if (!falls_) return ran;
+    if (!falls_ || owner_.ended_by_caller()) return ran;
     const bool may_go_on = step_.submitted_nothing(way, ran.error());
     step_.drop(way);
     give_up(way, GFXGRAPH_FALL_RUN, ran.error().message);

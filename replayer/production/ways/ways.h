@@ -48,6 +48,9 @@ class WayOwner {
   virtual std::optional<Refusal> accept(const CapturedStep& step, uint64_t device_bytes) = 0;
   // The steps are gone, and so are those bytes.
   virtual void released() noexcept = 0;
+  // Whether the caller's own function ended the step's run that failed just now, at a border: that
+  // is no reason to give up a way.
+  virtual bool ended_by_caller() const noexcept = 0;
   // A way was given up, or another one was measured to be faster.
   virtual void fell(uint32_t way, uint32_t next, uint32_t fall, const std::string& text) = 0;
 
