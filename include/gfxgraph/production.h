@@ -98,11 +98,12 @@ typedef struct gfxgraph_call_t {
  * freed, the bucket's step refuses and its runs go by the function. */
 typedef int32_t (*gfxgraph_work_t)(void* context, const gfxgraph_call_t* call);
 /* Does what the function's host did at a border of a bucket's step (gfxgraph/capture.h): where it
- * waited, got bytes of the device, or had a function called, and at each gfxgraph_capture_break. All
- * work before it has ended. `call`: as for the function, with the bucket's buffers and the stream of
- * the run; `captured` is 0. It may read and write memory and submit work to that stream, by the
- * thread that runs the pool. Not 0: the run ends there, and returns that status unchanged, as that
- * of the function; the bucket keeps its way. It must not throw, use the pool or run steps. */
+ * waited, got bytes of the device, or had a function called, and at each gfxgraph_capture_break.
+ * All work before it has ended. `call`: as for the function, with the bucket's buffers and the
+ * stream of the run; `captured` is 0. It may read and write memory and submit work to that stream,
+ * by the thread that runs the pool. Not 0: the run ends there, and returns that status unchanged,
+ * as that of the function; the bucket keeps its way. It must not throw, use the pool or run steps.
+ */
 typedef int32_t (*gfxgraph_pool_border_t)(void* context, const gfxgraph_border_t* border,
                                           const gfxgraph_call_t* call);
 
