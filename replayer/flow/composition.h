@@ -10,6 +10,7 @@
 
 #include "gfxgraph/flow.h"
 #include "replayer/flow/flow_device.h"
+#include "replayer/production/measure/stopwatch.h"
 #include "replayer/production/ways/work_counts.h"
 #include "replayer/program/range.h"
 #include "replayer/step/step.h"

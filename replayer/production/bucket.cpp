@@ -14,7 +14,7 @@ namespace {
 
 WaySettings settings_of(const PoolWork& work, gfxgraph_border_function_t border, void* context) {
   WaySettings settings = work.settings().ways;
-  if (work.settings().border != nullptr) settings.border = {border, context};
+  if (work.settings().border.call != nullptr) settings.border = {border, context};
   return settings;
 }
 

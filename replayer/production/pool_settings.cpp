@@ -164,8 +164,7 @@ Result<void> read_pool_settings(const gfxgraph_pool_options_t& options,
   settings.name = options.name != nullptr ? options.name : "pool";
   settings.work = options.work;
   settings.work_context = options.work_context;
-  settings.border = options.border;
-  settings.border_context = options.border_context;
+  settings.border = {options.border, options.border_context};
   settings.fell = options.fell;
   settings.fell_context = options.fell_context;
   settings.ways.first = options.first_way;

@@ -54,6 +54,12 @@ struct SafetySettings {
   std::optional<SavedFingerprint> fingerprint;
 };
 
+// gfxgraph_pool_border_t with its context; it may be null.
+struct PoolBorder {
+  gfxgraph_pool_border_t call = nullptr;
+  void* context = nullptr;
+};
+
 struct PoolSettings {
   std::string name;
   std::vector<uint64_t> sizes;  // of buckets, in rows, ascending
@@ -61,8 +67,7 @@ struct PoolSettings {
   uint64_t row_bytes = 0;  // of all tensors
   gfxgraph_work_t work = nullptr;
   void* work_context = nullptr;
-  gfxgraph_pool_border_t border = nullptr;
-  void* border_context = nullptr;
+  PoolBorder border;
   gfxgraph_fell_t fell = nullptr;
   void* fell_context = nullptr;
   bool beyond_allowed = false;

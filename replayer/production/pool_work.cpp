@@ -56,7 +56,7 @@ int32_t PoolWork::call(uint64_t size, uint64_t max_length, void* const* memory, 
 
 int32_t PoolWork::call_border(const gfxgraph_border_t& border, const gfxgraph_call_t& call) const {
   const auto lock = launching();
-  return settings_->border(settings_->border_context, &border, &call);
+  return settings_->border.call(settings_->border.context, &border, &call);
 }
 
 void PoolWork::tell(const gfxgraph_fall_t& fall) const {

@@ -27,12 +27,12 @@ void Ways::start() {
   preferred_ = settings_.measured ? kNoWay : settings_.first;
   fall_ = GFXGRAPH_FALL_NONE;
   settled_ = next_ == GFXGRAPH_WAY_WORK;
-  candidates_ = settings_.measured ? order_ : WayOrder();
-  has_slower_ = false;
+  measuring_.candidates = settings_.measured ? order_ : WayOrder();
+  measuring_.has_slower = false;
   if (settings_.measured) {
-    choice_.open(settings_.measure_runs);
+    measuring_.choice.open(settings_.measure_runs);
   } else {
-    choice_.close();
+    measuring_.choice.close();
   }
 }
 
@@ -47,12 +47,12 @@ Result<void> Ways::borrow(gfxgraph_step_t step, bool advances, bool falls) {
 
 void Ways::give_up(uint32_t way, uint32_t fall, const std::string& text) {
   order_.remove(way);
-  candidates_.remove(way);
+  measuring_.candidates.remove(way);
   next_ = order_.front();
   const bool is_last = next_ == GFXGRAPH_WAY_WORK;
   const bool counts = way == preferred_ || is_last;
   if (fall_ == GFXGRAPH_FALL_NONE && counts) fall_ = fall;
-  if (is_last) choice_.close();
+  if (is_last) measuring_.choice.close();
   const bool breaks = settings_.strict && counts;
   if (breaks) broken_.known = true;  // also if there is no host memory for texts
   reasons_.set(way, text);
@@ -113,7 +113,7 @@ Result<void> Ways::capture(hip::Stream stream, WorkResult& result) {
   }
   settled_ = true;
   reasons_.set(next_, {});
-  if (choice_.is_open()) prepare_measured();
+  if (measuring_.choice.is_open()) prepare_measured();
   prepare_next();
   return check_broken();
 }
@@ -130,13 +130,14 @@ std::optional<Refusal> Ways::take(OwnedCapture capture) {
 void Ways::prepare_measured() {
   const WayOrder all = order_;
   for (const uint32_t way : all.all()) (void)prepare(way);
-  if (!timed_ && candidates_.has(GFXGRAPH_WAY_EAGER) && !settings_.warm_measures) {
-    candidates_.remove(GFXGRAPH_WAY_EAGER);
+  if (!measuring_.timed && measuring_.candidates.has(GFXGRAPH_WAY_EAGER) &&
+      !settings_.warm_measures) {
+    measuring_.candidates.remove(GFXGRAPH_WAY_EAGER);
     reasons_.set(GFXGRAPH_WAY_EAGER,
                  "not measured: this runtime lacks hipEventElapsedTime, and what the call takes in "
                  "this way is its work; see warm_measures");
   }
-  choice_.reserve(candidates_);
+  measuring_.choice.reserve(measuring_.candidates);
 }
 
 // False: it was given up.
@@ -160,8 +161,8 @@ void Ways::prepare_next() {
 Result<void> Ways::run_step(hip::Stream stream, WorkResult& result) {
   for (;;) {
     uint32_t way = next_step();
-    if (turn_ != GFXGRAPH_WAY_WORK) [[unlikely]]
-      way = std::exchange(turn_, GFXGRAPH_WAY_WORK);
+    if (measuring_.turn != GFXGRAPH_WAY_WORK) [[unlikely]]
+      way = std::exchange(measuring_.turn, GFXGRAPH_WAY_WORK);
     result.fall = fall_;
     if (way == GFXGRAPH_WAY_WORK) return owner_.call_work(stream, false, result);
     if (!step_.is_ready(way)) [[unlikely]] {  // no host memory to prepare it when that was due
@@ -186,24 +187,25 @@ Result<void> Ways::run_step(hip::Stream stream, WorkResult& result) {
 // ---- measurement
 
 uint32_t Ways::measured_turn() {
-  if (!choice_.is_open() || !settled_) return GFXGRAPH_WAY_WORK;
-  if (!choice_.is_complete(candidates_)) return choice_.turn(candidates_);
+  if (!measuring_.choice.is_open() || !settled_) return GFXGRAPH_WAY_WORK;
+  if (!measuring_.choice.is_complete(measuring_.candidates))
+    return measuring_.choice.turn(measuring_.candidates);
   choose();
   return GFXGRAPH_WAY_WORK;
 }
 
 void Ways::choose() {
-  const WayOrder measured = candidates_;
-  const std::string text = choice_.choose(candidates_);
-  const uint32_t best = candidates_.front();
+  const WayOrder measured = measuring_.candidates;
+  const std::string text = measuring_.choice.choose(measuring_.candidates);
+  const uint32_t best = measuring_.candidates.front();
   for (const uint32_t way : measured.all()) {
     if (way != best) reasons_.set(way, text);
   }
   order_.prefer(best);
   next_ = preferred_ = best;
-  has_slower_ = true;
-  runs_since_ = 0;
-  choice_.made();
+  measuring_.has_slower = true;
+  measuring_.runs_since = 0;
+  measuring_.choice.made();
   for (const uint32_t way : measured.all()) {
     if (way != best) owner_.fell(way, best, GFXGRAPH_FALL_MEASURED, text);
   }
@@ -211,7 +213,7 @@ void Ways::choose() {
 
 void Ways::drop_slower() {
   constexpr uint32_t kOften = 64;
-  if (runs_since_++ % kOften == 0) has_slower_ = !step_.drop_idle_but(next_);
+  if (measuring_.runs_since++ % kOften == 0) measuring_.has_slower = !step_.drop_idle_but(next_);
 }
 
 }  // namespace gfxgraph::replayer

@@ -99,16 +99,16 @@ class Ways {
   bool is_broken() const { return broken_.known; }
 
   // ---- measurement
-  Choice& choice() { return choice_; }
-  const Choice& choice() const { return choice_; }
+  Choice& choice() { return measuring_.choice; }
+  const Choice& choice() const { return measuring_.choice; }
   // `timed`: whether the runtime times work on the device.
-  void set_timed(bool timed) { timed_ = timed; }
+  void set_timed(bool timed) { measuring_.timed = timed; }
   // The way that the next run is to measure; GFXGRAPH_WAY_WORK: none. Makes the choice when there
   // are enough.
   uint32_t measured_turn();
   // The next run takes that way; GFXGRAPH_WAY_WORK: the one that it would take anyway.
-  void set_turn(uint32_t way) { turn_ = way; }
-  bool has_slower() const { return has_slower_; }
+  void set_turn(uint32_t way) { measuring_.turn = way; }
+  bool has_slower() const { return measuring_.has_slower; }
   // Destroying a step waits for its work, so only those are dropped that have none.
   void drop_slower();
 
@@ -134,13 +134,15 @@ class Ways {
   std::atomic<bool> settled_{false};
   CapturedStep step_;
   Reasons reasons_;
-  Choice choice_;
-  WayOrder candidates_;                // that are measured
-  uint32_t turn_ = GFXGRAPH_WAY_WORK;  // what the run measures; _WORK: nothing
-  bool timed_ = true;
+  struct Measuring {
+    Choice choice;
+    WayOrder candidates;                // that are measured
+    uint32_t turn = GFXGRAPH_WAY_WORK;  // what the run measures; _WORK: nothing
+    bool timed = true;
+    bool has_slower = false;  // steps of other ways than the chosen one are left
+    uint32_t runs_since = 0;  // they were asked for
+  } measuring_;
   bool falls_ = true;
-  bool has_slower_ = false;  // steps of other ways than the chosen one are left
-  uint32_t runs_since_ = 0;  // they were asked for
   struct Broken {
     std::optional<Error> error;
     std::atomic<bool> known{false};

@@ -16,6 +16,7 @@ void second() {
   const gfxgraph::Trace trace = captured(stream, [&] {
     for (int i = 1; i <= 3; ++i) launch(stream, a.data, i);
   });
+  wait(stream);
   a.holds(6, "the captured work on the second device");
   in_each_mode(trace, [&](gfxgraph::Step& step, gfxgraph::Session&) {
     a.fill(0);
@@ -43,6 +44,7 @@ void functions() {
       OK(hipModuleLaunchKernel(function, kGrid.x, 1, 1, kBlock.x, 1, 1, 0, stream, arguments,
                                nullptr));
     });
+    wait(stream);
     a.holds(5, "the captured work of a module");
     in_each_mode(trace, [&](gfxgraph::Step& step, gfxgraph::Session&) {
       a.fill(1);
@@ -61,6 +63,7 @@ void other() {
   const Stream stream;
   a.fill(0);
   const gfxgraph::Trace trace = captured(stream, [&] { launch(stream, a.data, 1); });
+  wait(stream);
   use_device(0);
   refuses(
       GFXGRAPH_UNSUPPORTED, "device 1",
@@ -95,6 +98,7 @@ void both() {
   const Stream stream;
   a.fill(0);
   const gfxgraph::Trace second = captured(stream, [&] { launch(stream, a.data, 3); });
+  wait(stream);
   in_each_mode(second, [&](gfxgraph::Step& step, gfxgraph::Session&) {
     a.fill(0);
     step.run(stream);
@@ -103,6 +107,7 @@ void both() {
   });
   use_device(0);
   const gfxgraph::Trace back = captured(early, [&] { launch(early, first.data, 2); });
+  wait(early);
   in_each_mode(back, [&](gfxgraph::Step& step, gfxgraph::Session&) {
     first.fill(0);
     step.run(early);
