@@ -12,8 +12,8 @@ class DecodePool : public Pool {
  public:
   DecodePool(const std::vector<uint64_t>& batches, const std::vector<gfxgraph_tensor_t>& tensors,
              Work work, const gfxgraph_decode_options_t& decode,
-             gfxgraph_pool_options_t options = gfxgraph_pool_options_default())
-      : Pool(batches, tensors, std::move(work), options,
+             gfxgraph_pool_options_t options = gfxgraph_pool_options_default(), Border border = {})
+      : Pool(batches, tensors, std::move(work), options, std::move(border),
              [&](const gfxgraph_pool_options_t* chosen, gfxgraph_pool_t* pool) {
                return gfxgraph_decode_pool_create(chosen, &decode, pool);
              }) {}

@@ -672,8 +672,8 @@ typedef struct gfxgraph_step_info_t {
   const char* mode_reason; /* why */
   uint32_t launches;       /* per run; their numbers in the trace begin with first_launch */
   uint32_t first_launch;
-  uint32_t graphs; /* graph mode: executable graphs and their nodes */
-  uint32_t reserved;
+  uint32_t graphs;  /* graph mode: executable graphs and their nodes */
+  uint32_t submits; /* graph mode: launches of them in a run, and work that no graph holds */
   uint64_t graph_nodes;
   double prepare_us; /* arguments, staging */
   double restore_us; /* writing contents */

@@ -97,6 +97,15 @@ typedef struct gfxgraph_call_t {
  * then. Values that change belong in an input. Memory beside the tensors may be used; once it is
  * freed, the bucket's step refuses and its runs go by the function. */
 typedef int32_t (*gfxgraph_work_t)(void* context, const gfxgraph_call_t* call);
+/* Does what the function's host did at a border of a bucket's step (gfxgraph/capture.h): where it
+ * waited, got bytes of the device, or had a function called, and at each gfxgraph_capture_break.
+ * All work before it has ended. `call`: as for the function, with the bucket's buffers and the
+ * stream of the run; `captured` is 0. It may read and write memory and submit work to that stream,
+ * by the thread that runs the pool. Not 0: the run ends there, and returns that status unchanged,
+ * as that of the function; the bucket keeps its way. It must not throw, use the pool or run steps.
+ */
+typedef int32_t (*gfxgraph_pool_border_t)(void* context, const gfxgraph_border_t* border,
+                                          const gfxgraph_call_t* call);
 
 /* ---- ways and reasons ----------------------------------------------------------------------- */
 
@@ -216,6 +225,10 @@ typedef struct gfxgraph_pool_options_t {
   /* What gfxgraph_pool_fingerprint wrote, to be compared with; copied. NULL: nothing is. Needs
    * GFXGRAPH_SAFETY_FINGERPRINT. */
   const char* fingerprint;
+  /* Steps with borders need it: without it a bucket whose work has borders falls to the function
+   * (GFXGRAPH_FALL_PREPARE). Runs with borders wait for their work there. */
+  gfxgraph_pool_border_t border;
+  void* border_context;
 } gfxgraph_pool_options_t;
 GFXGRAPH_API gfxgraph_pool_options_t gfxgraph_pool_options_default(void) GFXGRAPH_NOEXCEPT;
 
@@ -256,7 +269,7 @@ typedef struct gfxgraph_pool_result_t {
   uint32_t bucket;      /* its number, or GFXGRAPH_BUCKET_BEYOND */
   uint32_t fall;        /* why not the first way; GFXGRAPH_FALL_NONE: it was, or it was captured */
   uint64_t bucket_size; /* in rows; 0: beyond */
-  int32_t work_status;  /* of the caller's function; 0 if it was not called */
+  int32_t work_status;  /* of the caller's function, or that at a border; 0 if it was not called */
   uint32_t validation;  /* GFXGRAPH_VALIDATION_... */
 } gfxgraph_pool_result_t;
 /* Submits one run behind what the stream holds. The caller's memory belongs to the run until the

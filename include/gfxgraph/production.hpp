@@ -21,10 +21,14 @@ class Pool {
   // Submits the work of one call. What it throws comes out of the run that called it.
   using Work = std::function<void(const gfxgraph_call_t&)>;
 
-  // `options` without sizes, tensors and work.
+  // What the host does at a border of a step (gfxgraph_pool_border_t). What it throws comes out of
+  // the run, too.
+  using Border = std::function<void(const gfxgraph_border_t&, const gfxgraph_call_t&)>;
+
+  // `options` without sizes, tensors, work and border.
   Pool(const std::vector<uint64_t>& sizes, const std::vector<gfxgraph_tensor_t>& tensors, Work work,
-       gfxgraph_pool_options_t options = gfxgraph_pool_options_default())
-      : Pool(sizes, tensors, std::move(work), options, gfxgraph_pool_create) {}
+       gfxgraph_pool_options_t options = gfxgraph_pool_options_default(), Border border = {})
+      : Pool(sizes, tensors, std::move(work), options, std::move(border), gfxgraph_pool_create) {}
 
   void warm(void* hip_stream) { check(gfxgraph_pool_warm(get(), hip_stream)); }
   // `memory`: one address for each tensor.
@@ -81,14 +85,19 @@ class Pool {
  protected:
   template <typename Create>
   Pool(const std::vector<uint64_t>& sizes, const std::vector<gfxgraph_tensor_t>& tensors, Work work,
-       gfxgraph_pool_options_t options, const Create& create)
-      : work_(std::make_unique<Work>(std::move(work))) {
+       gfxgraph_pool_options_t options, Border border, const Create& create)
+      : work_(std::make_unique<Work>(std::move(work))),
+        border_(std::make_unique<Border>(std::move(border))) {
     options.sizes = sizes.data();
     options.size_count = static_cast<uint32_t>(sizes.size());
     options.tensors = tensors.data();
     options.tensor_count = static_cast<uint32_t>(tensors.size());
     options.work = &call;
     options.work_context = work_.get();
+    if (*border_) {
+      options.border = &call_border;
+      options.border_context = border_.get();
+    }
     gfxgraph_pool_t handle = nullptr;
     detail::check(create(&options, &handle));
     handle_.reset(handle);
@@ -119,6 +128,10 @@ class Pool {
   static int32_t call(void* context, const gfxgraph_call_t* call) noexcept {
     return catching([&] { (*static_cast<Work*>(context))(*call); });
   }
+  static int32_t call_border(void* context, const gfxgraph_border_t* border,
+                             const gfxgraph_call_t* call) noexcept {
+    return catching([&] { (*static_cast<Border*>(context))(*border, *call); });
+  }
   // The text may grow between two calls.
   template <typename Write>
   static std::string text(Write write) {
@@ -144,7 +157,8 @@ class Pool {
     return catching([&] { (*static_cast<const VaryCall*>(context))(which, *call); });
   }
 
-  std::unique_ptr<Work> work_;  // outlives the pool
+  std::unique_ptr<Work> work_;  // both outlive the pool
+  std::unique_ptr<Border> border_;
   std::unique_ptr<gfxgraph_pool_s, detail::Destroyer<gfxgraph_pool_t, gfxgraph_pool_destroy>>
       handle_;
 };

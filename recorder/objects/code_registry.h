@@ -129,11 +129,18 @@ class CodeRegistry {
   Result<KernelEntry*> kernel(ModuleEntry& module, const std::string& name);
 
   std::vector<ModuleEntry*> modules() const;
-  // Calls `visit` with each function of device 0 that launches can name: its handle, whether it is
-  // hipLaunchKernel's stub, and its module and name.
+  // Calls `visit` with each function that launches can name: its handle, whether it is
+  // hipLaunchKernel's stub, and its module and name. A stub comes again for each other device that
+  // launched a kernel of its fat binary.
   template <typename Visit>
   void each_function(Visit&& visit) const {
-    for (const auto& [handle, function] : host_functions_) visit(handle, true, function);
+    for (const auto& [handle, function] : host_functions_) {
+      visit(handle, true, function);
+      if (on_devices_.empty()) [[likely]]
+        continue;
+      for (ModuleEntry* const other : on_other_devices(*function.module))
+        visit(handle, true, FunctionName{other, function.name, nullptr});
+    }
     for (const auto& [handle, function] : function_handles_) visit(handle, false, function);
   }
 

@@ -307,6 +307,7 @@ gfxgraph_status_t gfxgraph_step_info(gfxgraph_step_t step, gfxgraph_step_info_t*
     result.launches = one.instance().program().launch_count();
     result.first_launch = one.instance().program().first_launch();
     result.graphs = graph.graphs;
+    result.submits = static_cast<uint32_t>(graph.launches + graph.outside.size());
     result.graph_nodes = graph.nodes;
     result.prepare_us = one.load_times().load_us;
     result.restore_us = one.load_times().restore_us;

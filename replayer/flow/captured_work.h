@@ -8,13 +8,12 @@
 #include <string_view>
 
 #include "replayer/flow/flow_device.h"
-#include "replayer/flow/work_counts.h"
-#include "replayer/production/bucket.h"
+#include "replayer/production/ways/ways.h"
 
 namespace gfxgraph::replayer {
 
 // Runs, warm() and recapture() follow each other by a lock; the rest takes none of a run.
-class CapturedWork {
+class CapturedWork final : private WayOwner {
  public:
   struct Memory {  // that the function gets
     void* const* addresses = nullptr;
@@ -38,46 +37,33 @@ class CapturedWork {
   Result<void> warm(hip::Stream stream);
   Result<void> recapture();
 
-  const std::string& name() const { return name_; }
-  uint32_t next_way() const;
+  std::string name() const override { return name_; }
+  uint32_t next_way() const { return ways_.next(); }
   // What its steps allocate.
   uint64_t device_bytes() const { return device_bytes_; }
   const WorkCounts& counts() const { return counts_; }
-  std::string reason(uint32_t way) const { return reasons_.of(way); }
+  std::string reason(uint32_t way) const { return ways_.reason(way); }
 
  private:
-  Result<void> submit(hip::Stream stream, WorkResult& result);
-  Result<void> call(hip::Stream stream, bool captured, WorkResult& result);
-  Result<void> capture(hip::Stream stream, WorkResult& result);
-  Result<void> run_step(hip::Stream stream, WorkResult& result);
-  Result<void> run_own_step(hip::Stream stream);
-  bool submitted_nothing(uint32_t way, const Error& error) const;
-  void prepare_from(uint32_t way);
-  void give_up(uint32_t way, uint32_t fall, const Error& why);
-  void give_up_all(uint32_t fall, const Error& why);
-  void count_run(const Result<void>& ran, const WorkResult& result, uint64_t nanoseconds);
+  // WayOwner
+  Result<void> call_work(hip::Stream stream, bool captured, WorkResult& result) override;
+  std::optional<Refusal> accept(const CapturedStep& step, uint64_t device_bytes) override;
+  void released() noexcept override { device_bytes_ = 0; }
+  bool ended_by_caller() const noexcept override { return false; }
+  void fell(uint32_t, uint32_t, uint32_t, const std::string&) override {}  // it is counted
+
+  Result<void> run_alone(hip::Stream stream, WorkResult& result);
 
   std::shared_ptr<const FlowDevice> device_;
   const std::string name_;
-  const uint32_t capture_ms_;
   gfxgraph_piece_t piece_{};
   Memory memory_;
   std::mutex mutex_;
   StreamOrder order_;
-  std::atomic<bool> captured_ = false;  // or will never be
-  struct Way {
-    uint32_t first = GFXGRAPH_WAY_GRAPH;
-    std::atomic<uint32_t> now{GFXGRAPH_WAY_GRAPH};
-    uint32_t fall = GFXGRAPH_FALL_NONE;  // why the first one was given up
-  } way_;
-  BucketStep step_;
-  struct OwnStep {  // the caller's
-    bool is_one_graph = false;
-    uint64_t advanced = 0;
-  } own_;
   std::atomic<uint64_t> device_bytes_{0};
   WorkCounts counts_;
-  Reasons reasons_;
+  WaySettings settings_;
+  Ways ways_;
 };
 
 }  // namespace gfxgraph::replayer

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "replayer/capi/c_api_internal.h"
-#include "replayer/production/bucket_step.h"
+#include "replayer/production/ways/captured_step.h"
 
 namespace gfxgraph::replayer {
 

@@ -10,7 +10,8 @@
 
 #include "gfxgraph/flow.h"
 #include "replayer/flow/flow_device.h"
-#include "replayer/flow/work_counts.h"
+#include "replayer/production/measure/stopwatch.h"
+#include "replayer/production/ways/work_counts.h"
 #include "replayer/program/range.h"
 #include "replayer/step/step.h"
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "replayer/abi/hip_library.h"
+#include "replayer/production/ways/stream_order.h"
 #include "replayer/session/launch_lock.h"
 
 namespace gfxgraph::replayer {
@@ -30,32 +31,5 @@ class FlowDevice {
   int ordinal_ = 0;
   std::shared_ptr<LaunchLock> lock_;  // null: the runtime needs none
 };
-
-// Runs of one thing, behind each other on whatever streams. Not thread-safe.
-class StreamOrder {
- public:
-  explicit StreamOrder(const HipLibrary& library) : library_(library) {}
-  ~StreamOrder();
-  StreamOrder(const StreamOrder&) = delete;
-  StreamOrder& operator=(const StreamOrder&) = delete;
-
-  // What comes next on `stream` is behind the last run.
-  Result<void> follow(hip::Stream stream);
-  // Waits for the last run.
-  Result<void> wait() const;
-  void forget() noexcept { known_ = false; }
-
- private:
-  const HipLibrary& library_;
-  bool known_ = false;
-  hip::Stream last_ = nullptr;
-  hip::Event event_ = nullptr;
-};
-
-// Behind what the stream holds. The event is made when it is null.
-Result<void> record_event(const HipLibrary& library, hip::Event& event, hip::Stream stream);
-// `later` goes on behind what `earlier` holds now.
-Result<void> order_streams(const HipLibrary& library, hip::Event& event, hip::Stream earlier,
-                           hip::Stream later);
 
 }  // namespace gfxgraph::replayer

@@ -41,10 +41,10 @@ MachineMemory machine_memory();
 // kOutOfMemory, with required and available memory, before anything is allocated:
 // options.max_memory_bytes for both together; if that is 0, the device's memory for one and what
 // this machine has available for the other, or for both. The message includes what packing would
-// save.
+// save. In place a few MiB are not compared with the machine's: to look at it takes longer than the
+// rest of such a session.
 Result<void> check_memory(const Program& program, const SessionOptions& options,
-                          const Packing& packing, const HipLibrary& library,
-                          const MachineMemory& machine);
+                          const Packing& packing, const HipLibrary& library);
 
 // The deadline for loading. Cheap enough to check for each operation.
 class Deadline {

@@ -436,19 +436,21 @@ class GraphExecutor : public Executor {
         has_several_roots(part, waits)) {
       GFXGRAPH_TRY(adder_.add_empty_node(graph, root, expected));
     }
-    std::vector<hip::GraphNode> last;
+    std::vector<hip::GraphNode> last, dependencies, joint;
     for (uint32_t i = 0; i < part.operation_count; ++i) {
       GFXGRAPH_TRY(instance_.session().deadline().check("building the graphs"));
       nodes[part.first_operation + i] = nullptr;
       if (ends_nothing(part, i)) continue;
-      std::vector<hip::GraphNode> dependencies;
+      dependencies.clear();
       if (waits[i].empty()) dependencies = root;
       for (const uint32_t earlier : waits[i]) {
-        std::vector<hip::GraphNode> end = {ends[earlier]};
+        hip::GraphNode end = ends[earlier];
         if (loses_edges && waits[i].size() > 1 && followers[earlier] > 1) {
-          GFXGRAPH_TRY(adder_.add_empty_node(graph, end, expected));
+          joint.assign(1, end);
+          GFXGRAPH_TRY(adder_.add_empty_node(graph, joint, expected));
+          end = joint.front();
         }
-        dependencies.push_back(end.front());
+        dependencies.push_back(end);
       }
       GFXGRAPH_TRY(adder_.add_turnovers(graph, part.first_operation + i, dependencies, expected));
       const size_t nodes_before = expected;

@@ -181,6 +181,7 @@ std::vector<Stretch> divide(const Instance& instance, const Dag& dag,
 
 std::vector<uint32_t> find_equal(const Instance& instance, const Dag& dag,
                                  std::span<const Stretch> stretches) {
+  if (stretches.size() < 2) return std::vector<uint32_t>(stretches.size());
   std::map<Key, uint32_t> known;
   std::vector<uint32_t> result;
   Words words;

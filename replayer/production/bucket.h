@@ -1,52 +1,26 @@
 // One bucket of a pool: its buffers, its captured step, and the way that its runs take.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "replayer/production/bucket_counts.h"
-#include "replayer/production/bucket_step.h"
-#include "replayer/production/measure/choice.h"
 #include "replayer/production/pool_buffers.h"
 #include "replayer/production/run_timings.h"
 #include "replayer/production/safety/lint.h"
 #include "replayer/production/safety/output_digest.h"
 #include "replayer/production/validation.h"
+#include "replayer/production/ways/stream_order.h"
+#include "replayer/production/ways/ways.h"
 
 namespace gfxgraph::replayer {
 
-struct RunResult {
-  uint32_t way = GFXGRAPH_WAY_WORK;
-  uint32_t fall = GFXGRAPH_FALL_NONE;
-  int32_t work_status = 0;
+struct RunResult : WorkResult {
   uint64_t padded_rows = 0;
   uint32_t validation = GFXGRAPH_VALIDATION_NONE;
-};
-
-// Why ways were given up, as texts. Any thread.
-class Reasons {
- public:
-  void set(uint32_t way, std::string text) {
-    const std::lock_guard lock(mutex_);
-    texts_[way] = std::move(text);
-  }
-  void clear() {
-    const std::lock_guard lock(mutex_);
-    texts_.fill({});
-  }
-  std::string of(uint32_t way) const {
-    const std::lock_guard lock(mutex_);
-    return way < texts_.size() ? texts_[way] : std::string();
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::array<std::string, GFXGRAPH_WAYS> texts_;
 };
 
 // The error of a function of the caller's that returned `status`.
@@ -89,7 +63,7 @@ struct Vary {
 };
 
 // Runs, warm(), lint() and recapture() follow each other by a lock; the rest takes none of a run.
-class Bucket {
+class Bucket final : private WayOwner {
  public:
   Bucket(PoolWork& work, const BucketShape& shape);
   ~Bucket();
@@ -113,73 +87,49 @@ class Bucket {
   uint64_t size() const { return shape_.size; }
   uint64_t max_length() const { return shape_.max_length; }
   uint64_t device_bytes() const { return bytes_.all; }
-  uint32_t next_way() const;
-  const Choice& choice() const { return ways_.choice; }
+  uint32_t next_way() const { return ways_.next(); }
+  const Choice& choice() const { return ways_.choice(); }
   const KnownIdentity& identity() const { return records_.identity; }
   OutputDigest::Value digest() const { return records_.digest.value(); }
   BucketCounts& counts() { return records_.counts; }
   // Why it gave up the way, or could not capture yet.
-  std::string reason(uint32_t way) const { return records_.reasons.of(way); }
+  std::string reason(uint32_t way) const { return ways_.reason(way); }
   // Counts the timed runs that have ended, unless a run is being submitted.
   void collect_timings();
 
  private:
-  enum class Stage : uint8_t { kNew, kAllocated, kSettled };
+  // WayOwner
+  std::string name() const override;
+  Result<void> call_work(hip::Stream stream, bool captured, WorkResult& result) override;
+  std::optional<Refusal> accept(const CapturedStep& step, uint64_t device_bytes) override;
+  void released() noexcept override;
+  bool ended_by_caller() const noexcept override { return border_.status != 0; }
+  void fell(uint32_t way, uint32_t next, uint32_t fall, const std::string& text) override;
 
+  // gfxgraph_border_function_t, with the bucket as its context.
+  static int32_t at_border(void* context, const gfxgraph_border_t* border);
+  // By its step, or what captures it.
+  Result<void> run_ways(hip::Stream stream, RunResult& result);
   Result<void> run_alone(const Run& run, RunResult& result);
   void count_run(const Run& run, const RunResult& result) noexcept;
   Result<void> submit(const Run& run, RunResult& result);
   Result<void> submit_decode(const Run& run, RunResult& result);
   Result<void> submit_rows(const Run& run, RunResult& result);
+  Result<void> submit_without_memory(const Run& run, RunResult& result);
   Result<void> run_timed(const Run& run, RunResult& result);
-  uint32_t measured_turn();
-  void choose();
   Result<void> measure(hip::Stream stream);
   Result<void> warm_up(hip::Stream stream, RunResult& result);
-  void drop_slower();
   Result<void> find_memory(hip::Stream stream, RunResult& result);
-  Result<void> follow(hip::Stream stream);
-  Result<void> order_behind_last(hip::Stream stream);
   bool is_due(RunResult& result);
   Result<void> run_padded(const Run& run, RunResult& result);
   Result<void> run_validated(const Run& run, RunResult& result);
-  Result<void> call_work(hip::Stream stream, bool captured, RunResult& result);
-  Result<void> capture(hip::Stream stream, RunResult& result);
-  Result<void> prepare_captured();
-  Result<void> run_step(hip::Stream stream, RunResult& result);
   Result<OwnedTrace> capture_twice(hip::Stream stream, const Vary& vary, int32_t& work_status);
   std::vector<NamedMemory> named_memory() const;
-  Result<void> check_identity();
-  Result<void> check_broken() const {
-    if (!broken_.known) [[likely]]
-      return {};
-    if (!broken_.error) return fail(Status::kOutOfMemory, "strict: the bucket gave up a way");
-    return tl::unexpected<Error>(*broken_.error);
-  }
+  Result<void> check_identity(const CapturedStep& step);
   Result<void> check_compared(const RunResult& result) const;
-  void prepare_measured();
-  bool prepare(uint32_t way);
-  void prepare_next();
-  void begin_ways();
-  void give_up(uint32_t way, uint32_t fall, const std::string& text);
-  void tell(uint32_t way, uint32_t next, uint32_t fall, const std::string& text);
-  void give_up_all(uint32_t fall, const std::string& text);
   void sum_bytes() noexcept;
-  void release_step() noexcept;
   void release_memory() noexcept;
 
-  // Which way the runs take.
-  struct Ways {
-    WayOrder order;                      // without what was given up
-    std::atomic<uint32_t> next;          // the first of them
-    uint32_t preferred = 0;              // the first of all; kNoWay: that is being measured
-    uint32_t fall = GFXGRAPH_FALL_NONE;  // why that was given up
-    Choice choice;
-    WayOrder candidates;                // that are measured
-    uint32_t turn = GFXGRAPH_WAY_WORK;  // what the run measures; _WORK: nothing
-    bool has_slower = false;            // steps of other ways than the chosen one are left
-    uint32_t runs_since = 0;            // they were asked for
-  };
   // A run of a decode pool.
   struct Decode {
     std::vector<void*> memory;  // with what that gives
@@ -189,20 +139,13 @@ class Bucket {
     uint64_t step = 0;             // that it allocates
     std::atomic<uint64_t> all{0};  // with buffers and copies
   };
-  struct LastStream {
-    bool known = false;
-    hip::Stream stream = nullptr;
-    hip::Event event = nullptr;  // orders another one behind it
-  };
-  // Strict: why no run is possible.
-  struct Broken {
-    std::optional<Error> error;
-    std::atomic<bool> known{false};
+  struct Border {
+    hip::Stream stream = nullptr;  // of the run
+    int32_t status = 0;            // of the caller's function there
   };
   // What any thread may read.
   struct Records {
     BucketCounts counts;
-    Reasons reasons;
     KnownIdentity identity;
     OutputDigest digest;
   };
@@ -210,18 +153,17 @@ class Bucket {
   PoolWork& work_;
   const BucketShape shape_;
   std::mutex mutex_;
-  std::atomic<Stage> stage_ = Stage::kNew;
-  Ways ways_;
-  PoolBuffers buffers_;  // empty: none, for lack of room
+  std::atomic<bool> has_memory_{false};  // or will never have any
+  PoolBuffers buffers_;                  // empty: none, for lack of room
   Decode decode_;
-  BucketStep step_;
   Validation validation_;
   Bytes bytes_;
-  LastStream last_;
+  StreamOrder order_;
   RunTimings timings_;
-  Broken broken_;
   Records records_;
-  static constexpr uint32_t kNoWay = UINT32_MAX;
+  Border border_;
+  const WaySettings way_settings_;
+  Ways ways_;
 };
 
 }  // namespace gfxgraph::replayer

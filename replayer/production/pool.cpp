@@ -61,7 +61,7 @@ Result<void> Pool::run(const Run& run, gfxgraph_pool_result_t& result) {
   result.validation = done.validation;
   if (done.validation != GFXGRAPH_VALIDATION_NONE) count(counts.validations[done.validation]);
   if (!ran) [[unlikely]] {
-    count_failure(counts, done);
+    counts.add_failure(done);
     return ran;
   }
   if (!beyond) [[likely]]
@@ -105,10 +105,6 @@ Result<void> Pool::run_beyond(const Run& run, RunResult& result) {
   return tl::unexpected<Error>(work_error(result.work_status, run.size));
 }
 
-void Pool::count_failure(BucketCounts& counts, const RunResult& result) const {
-  count(result.work_status != 0 ? counts.work_failures : counts.failures);
-}
-
 Result<void> Pool::warm(hip::Stream stream) {
   if (std::ranges::none_of(buckets_, [](const auto& one) { return one->is_cold(); })) return {};
   for (const std::unique_ptr<Bucket>& bucket : buckets_) GFXGRAPH_TRY(bucket->allocate(stream));
@@ -131,7 +127,7 @@ Result<void> Pool::warm_all(hip::Stream stream, const StateCopies& states) {
     RunResult done;
     Result<void> warmed = bucket->warm(stream, states, done);
     if (warmed) continue;
-    count_failure(bucket->counts(), done);
+    bucket->counts().add_failure(done);
     if (done.work_status == 0) return warmed;  // the device's: the others would fail, too
     if (first) first = std::move(warmed);
   }

@@ -46,7 +46,6 @@ class Pool {
   std::string largest() const;
   Result<void> run_beyond(const Run& run, RunResult& result);
   Result<void> no_bucket(uint32_t bucket) const;
-  void count_failure(BucketCounts& counts, const RunResult& result) const;
 
   PoolWork work_;
   const std::vector<Fact> facts_;  // of its device and runtime

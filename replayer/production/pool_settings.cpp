@@ -164,12 +164,13 @@ Result<void> read_pool_settings(const gfxgraph_pool_options_t& options,
   settings.name = options.name != nullptr ? options.name : "pool";
   settings.work = options.work;
   settings.work_context = options.work_context;
+  settings.border = {options.border, options.border_context};
   settings.fell = options.fell;
   settings.fell_context = options.fell_context;
   settings.ways.first = options.first_way;
   settings.beyond_allowed = options.beyond == GFXGRAPH_BEYOND_WORK;
   settings.room.max_bytes = options.max_device_bytes;
-  settings.capture_ms = options.capture_milliseconds;
+  settings.ways.capture_ms = options.capture_milliseconds;
   settings.safety.validate_every = options.validate_every;
   settings.ways.measured = options.choose == GFXGRAPH_CHOOSE_MEASURED;
   settings.ways.measure_ways = options.measure_ways != 0 ? options.measure_ways : kFirstWays;
@@ -177,6 +178,7 @@ Result<void> read_pool_settings(const gfxgraph_pool_options_t& options,
   settings.ways.warm_measures = options.warm_measures != 0;
   settings.room.max_share = options.max_device_share;
   GFXGRAPH_TRY(read_safety(options, settings));
+  settings.ways.strict = settings.is_strict();
   std::ranges::copy(options.tolerance, settings.safety.tolerance.begin());
   settings.states.resize(options.state_count);
   for (uint32_t i = 0; i < options.state_count; ++i)

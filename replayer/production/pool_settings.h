@@ -11,6 +11,7 @@
 #include "gfxgraph/decode.h"
 #include "gfxgraph/production.h"
 #include "replayer/production/safety/identity.h"
+#include "replayer/production/ways/way_settings.h"
 
 namespace gfxgraph::replayer {
 
@@ -38,15 +39,6 @@ struct DecodeSettings {
   std::vector<uint64_t> max_lengths;  // ascending; empty: one for all
 };
 
-// Which way a bucket takes.
-struct WaySettings {
-  uint32_t first = GFXGRAPH_WAY_GRAPH;
-  bool measured = false;      // it is chosen by measurement
-  uint32_t measure_ways = 0;  // bits, as in WayOrder
-  uint32_t measure_runs = 0;  // of each
-  bool warm_measures = false;
-};
-
 // Caps; 0: none.
 struct RoomSettings {
   uint64_t max_bytes = 0;
@@ -62,6 +54,12 @@ struct SafetySettings {
   std::optional<SavedFingerprint> fingerprint;
 };
 
+// gfxgraph_pool_border_t with its context; it may be null.
+struct PoolBorder {
+  gfxgraph_pool_border_t call = nullptr;
+  void* context = nullptr;
+};
+
 struct PoolSettings {
   std::string name;
   std::vector<uint64_t> sizes;  // of buckets, in rows, ascending
@@ -69,10 +67,10 @@ struct PoolSettings {
   uint64_t row_bytes = 0;  // of all tensors
   gfxgraph_work_t work = nullptr;
   void* work_context = nullptr;
+  PoolBorder border;
   gfxgraph_fell_t fell = nullptr;
   void* fell_context = nullptr;
   bool beyond_allowed = false;
-  uint32_t capture_ms = 0;
   std::vector<State> states;
   WaySettings ways;
   RoomSettings room;

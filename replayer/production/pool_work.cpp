@@ -50,9 +50,13 @@ gfxgraph_call_t PoolWork::describe(uint64_t size, uint64_t max_length, void* con
 int32_t PoolWork::call(uint64_t size, uint64_t max_length, void* const* memory, hip::Stream stream,
                        bool captured) const {
   const gfxgraph_call_t call = describe(size, max_length, memory, stream, captured);
-  // Its launches may be of kernels that graphs of other buckets launch now.
-  const auto lock = launch_lock_ ? launch_lock_->launching() : LaunchLock::Launching();
+  const auto lock = launching();
   return settings_->work(settings_->work_context, &call);
+}
+
+int32_t PoolWork::call_border(const gfxgraph_border_t& border, const gfxgraph_call_t& call) const {
+  const auto lock = launching();
+  return settings_->border.call(settings_->border.context, &border, &call);
 }
 
 void PoolWork::tell(const gfxgraph_fall_t& fall) const {

@@ -18,13 +18,6 @@
 
 namespace gfxgraph::replayer {
 
-// Why there is no memory, or no step.
-struct Refusal {
-  uint32_t fall = GFXGRAPH_FALL_NONE;
-  std::string text;
-  bool passes = false;  // by itself, when another thread's capture ends
-};
-
 class PoolWork {
  public:
   PoolWork(std::unique_ptr<const PoolSettings> settings, std::shared_ptr<const HipLibrary> library,
@@ -38,6 +31,8 @@ class PoolWork {
   // Calls the caller's function; its status. `memory`: of all tensors.
   int32_t call(uint64_t size, uint64_t max_length, void* const* memory, hip::Stream stream,
                bool captured) const;
+  // The same at a border of a step.
+  int32_t call_border(const gfxgraph_border_t& border, const gfxgraph_call_t& call) const;
   // What it is called with.
   gfxgraph_call_t describe(uint64_t size, uint64_t max_length, void* const* memory,
                            hip::Stream stream, bool captured) const;
@@ -76,6 +71,11 @@ class PoolWork {
                     std::string_view what) const;
 
  private:
+  // Launches of the caller's may be of kernels that graphs of other buckets launch now.
+  LaunchLock::Launching launching() const {
+    return launch_lock_ ? launch_lock_->launching() : LaunchLock::Launching();
+  }
+
   std::unique_ptr<const PoolSettings> settings_;
   std::shared_ptr<const HipLibrary> library_;
   int device_;

@@ -81,6 +81,7 @@ Result<void> Instance::prepare() {
   GFXGRAPH_TRY(staged_.allocate(session_->options().staging_bytes));
   prepared_.all.reserve(program_->operations().size());
   prepared_.launches.reserve(program_->launch_count());
+  if (session_->in_place()) prepared_.specials.reserve(program_->launch_count());  // by stubs
   uint64_t arena_offset = 0;
   for (uint32_t i = 0; i < program_->operations().size(); ++i) {
     const Operation& operation = program_->operations()[i];

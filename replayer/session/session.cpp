@@ -41,8 +41,7 @@ Result<std::shared_ptr<Session>> Session::load(std::shared_ptr<const Program> pr
         std::make_shared<const Packing>(plan_packing(*session->program_, options));
   }
   const Packing& packing = *session->options_.packing;
-  GFXGRAPH_TRY(
-      check_memory(*session->program_, options, packing, *session->library_, machine_memory()));
+  GFXGRAPH_TRY(check_memory(*session->program_, options, packing, *session->library_));
   session->log_memory();
   if (options.live != nullptr) {
     session->modules_ = Modules::take(session->library_, *session->program_, *options.live);

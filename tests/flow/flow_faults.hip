@@ -2,6 +2,8 @@
 // and what was made works afterwards. flow_faults FORM, with failing_calls.cpp
 #include <cstdio>
 
+#include <gfxgraph/production.hpp>
+
 #include "flow.h"
 
 extern "C" int flow_fail_at(int number);
@@ -178,6 +180,38 @@ struct PipelineTrial : Trial {
   }
 };
 
+// A bucket of two rows for runs of one, and every second run beside the function.
+struct PoolTrial : Trial {
+  const Buffer in, out;
+  const Stream stream;
+  std::unique_ptr<gfxgraph::Pool> pool;
+  void create() override {
+    gfxgraph_pool_options_t options = gfxgraph_pool_options_default();
+    options.validate_every = 2;
+    pool = std::make_unique<gfxgraph::Pool>(
+        std::vector<uint64_t>{2},
+        std::vector<gfxgraph_tensor_t>{{"in", kBytes, GFXGRAPH_TENSOR_INPUT, 0},
+                                       {"out", kBytes, GFXGRAPH_TENSOR_OUTPUT, 0}},
+        [](const gfxgraph_call_t& call) {
+          for (uint64_t row = 0; row < call.size; ++row) {
+            scale(call.hip_stream, static_cast<const int*>(call.memory[0]) + row * kCount,
+                  static_cast<int*>(call.memory[1]) + row * kCount, 2, 1);
+          }
+        },
+        options);
+    const Pause pause;
+    in.fill(5);
+  }
+  void use() override {
+    void* const memory[] = {in.data, out.data};
+    for (int i = 0; i < 5; ++i) {
+      const gfxgraph_pool_result_t result = pool->run(1, memory, stream);
+      expect(result.validation != GFXGRAPH_VALIDATION_DIFFERENT, "a run that differs");
+    }
+  }
+  void check(const std::string& what) override { out.holds(11, what); }
+};
+
 void branches() { each_call_fails<BranchesTrial>("branches"); }
 void loops() { each_call_fails<LoopTrial>("loops"); }
 void compositions() { each_call_fails<CompositionTrial>("compositions"); }
@@ -190,5 +224,6 @@ int main(int argc, char** argv) {
                   {{"branches", branches},
                    {"loops", loops},
                    {"compositions", compositions},
-                   {"pipelines", pipelines}});
+                   {"pipelines", pipelines},
+                   {"pools", [] { each_call_fails<PoolTrial>("pools"); }}});
 }

@@ -11,11 +11,11 @@ Result<std::vector<gfxgraph_baked_t>> Bucket::lint(hip::Stream stream, const Var
   const std::lock_guard lock(mutex_);
   const auto in_turn = work_.lock_states();
   RunResult result;
-  if (stage_ == Stage::kNew) GFXGRAPH_TRY(find_memory(stream, result));
+  if (!has_memory_) GFXGRAPH_TRY(find_memory(stream, result));
   if (buffers_.empty())
     return fail(Status::kOutOfMemory, fmt::format("bucket {} has no buffers: {}", shape_.size,
                                                   reason(work_.settings().ways.first)));
-  GFXGRAPH_TRY(follow(stream));
+  GFXGRAPH_TRY(order_.follow(stream));
   GFXGRAPH_TRY(buffers_.make_zero(stream));
   GFXGRAPH_TRY(states.save(stream));
   const Result<OwnedTrace> trace = capture_twice(stream, vary, work_status);
@@ -44,7 +44,7 @@ Result<OwnedTrace> Bucket::capture_twice(hip::Stream stream, const Vary& vary,
   };
   GFXGRAPH_TRY(prepare(0));
   GFXGRAPH_ASSIGN_OR_RETURN(OwnedCapture capture,
-                            BucketStep::begin(stream, work_.settings().capture_ms));
+                            CapturedStep::begin(stream, work_.settings().ways.capture_ms));
   GFXGRAPH_TRY(submit());
   GFXGRAPH_TRY(called(gfxgraph_capture_pause(capture.get())));
   GFXGRAPH_TRY(prepare(1));

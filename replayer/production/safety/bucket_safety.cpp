@@ -6,9 +6,9 @@
 namespace gfxgraph::replayer {
 
 // Of what was captured now.
-Result<void> Bucket::check_identity() {
+Result<void> Bucket::check_identity(const CapturedStep& step) {
   const PoolSettings& settings = work_.settings();
-  GFXGRAPH_ASSIGN_OR_RETURN(const Identity now, step_.identity());
+  GFXGRAPH_ASSIGN_OR_RETURN(const Identity now, step.identity());
   const Identity before = records_.identity.set(now);
   if (before != Identity{} && before != now && settings.is_strict()) {
     return fail(Status::kMismatch,
@@ -29,7 +29,7 @@ Result<void> Bucket::check_compared(const RunResult& result) const {
                             "are the function's",
                             shape_.size));
   }
-  if (result.validation == GFXGRAPH_VALIDATION_UNCOMPARED && stage_ == Stage::kSettled) {
+  if (result.validation == GFXGRAPH_VALIDATION_UNCOMPARED && ways_.is_settled()) {
     return fail(Status::kMismatch,
                 fmt::format("strict: a run of bucket {} is due and cannot be compared: there is no "
                             "room for a second set of its buffers",

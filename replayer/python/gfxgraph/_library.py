@@ -55,7 +55,7 @@ SessionInfo = _structure(
     ("load_us", c_double), ("device_bytes_apart", c_uint64))
 StepInfo = _structure(
     "StepInfo", ("mode", c_int32), ("mode_reason", c_char_p), ("launches", c_uint32), ("first_launch", c_uint32),
-    ("graphs", c_uint32), ("reserved", c_uint32), ("graph_nodes", c_uint64), ("prepare_us", c_double),
+    ("graphs", c_uint32), ("submits", c_uint32), ("graph_nodes", c_uint64), ("prepare_us", c_double),
     ("restore_us", c_double), ("build_us", c_double), ("instantiate_us", c_double))
 BufferResult = _structure(
     "BufferResult", ("buffer", c_uint32), ("comparison", c_uint32), ("by_hash", c_uint32), ("size_bytes", c_uint64),
