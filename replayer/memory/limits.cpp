@@ -142,7 +142,8 @@ MachineMemory machine_memory() {
 }
 
 Result<void> check_memory(const Program& program, const SessionOptions& options,
-                          const Packing& packing, const HipLibrary& library) {
+                          const Packing& packing, const HipLibrary& library,
+                          const MachineMemory* given) {
   constexpr uint64_t kLittleBytes = uint64_t{64} << 20;
   const std::optional<MemoryNeed> need = memory_need(program, options, packing);
   const std::optional<uint64_t> sum = need ? checked_add(need->device, need->host) : std::nullopt;
@@ -157,7 +158,7 @@ Result<void> check_memory(const Program& program, const SessionOptions& options,
                   options.max_memory_bytes, "the given limit");
   }
   if (options.live != nullptr && *sum <= kLittleBytes) return {};
-  const MachineMemory machine = machine_memory();
+  const MachineMemory machine = given != nullptr ? *given : machine_memory();
   if (const uint64_t limit = device_memory(library); need->device > limit)
     return refuse(fmt::format("{} bytes of device memory{}", need->device,
                               packing_text(program, options, *need)),

@@ -42,9 +42,10 @@ MachineMemory machine_memory();
 // options.max_memory_bytes for both together; if that is 0, the device's memory for one and what
 // this machine has available for the other, or for both. The message includes what packing would
 // save. In place a few MiB are not compared with the machine's: to look at it takes longer than the
-// rest of such a session.
+// rest of such a session. `given`: nullptr for machine_memory(), if it is needed.
 Result<void> check_memory(const Program& program, const SessionOptions& options,
-                          const Packing& packing, const HipLibrary& library);
+                          const Packing& packing, const HipLibrary& library,
+                          const MachineMemory* given = nullptr);
 
 // The deadline for loading. Cheap enough to check for each operation.
 class Deadline {

@@ -77,9 +77,9 @@ TEST_F(LimitsTest, MemoryThatIsNeverWrittenTakesNoneOfTheMachine) {
   EXPECT_EQ(need->device, kPool);
   EXPECT_EQ(need->device_held, kTestChunkBytes);
   MachineMemory machine{need->device_held + need->host, true};
-  EXPECT_TRUE(check_memory(*program, {}, {}, *fake.library(), machine));
+  EXPECT_TRUE(check_memory(*program, {}, {}, *fake.library(), &machine));
   --machine.available_bytes;
-  const auto refused = check_memory(*program, {}, {}, *fake.library(), machine);
+  const auto refused = check_memory(*program, {}, {}, *fake.library(), &machine);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
   EXPECT_THAT(
@@ -89,11 +89,11 @@ TEST_F(LimitsTest, MemoryThatIsNeverWrittenTakesNoneOfTheMachine) {
   // A limit that was given counts instead.
   SessionOptions options;
   options.max_memory_bytes = need->device + need->host;
-  EXPECT_TRUE(check_memory(*program, options, {}, *fake.library(), machine));
+  EXPECT_TRUE(check_memory(*program, options, {}, *fake.library(), &machine));
   machine = {need->host, false};
-  EXPECT_TRUE(check_memory(*program, {}, {}, *fake.library(), machine));
+  EXPECT_TRUE(check_memory(*program, {}, {}, *fake.library(), &machine));
   --machine.available_bytes;
-  EXPECT_FALSE(check_memory(*program, {}, {}, *fake.library(), machine));
+  EXPECT_FALSE(check_memory(*program, {}, {}, *fake.library(), &machine));
   options = {};
   options.poison_fresh = true;
   EXPECT_EQ(memory_need(*program, options, {})->device_held, kPool);

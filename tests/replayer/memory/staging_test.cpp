@@ -335,12 +335,12 @@ TEST_P(Staging, SaysWhatItNeeds) {
   EXPECT_EQ(bounded->received, 20 * 100096u);
   EXPECT_EQ(all->received, 0u);
   small.max_memory_bytes = bounded->device + bounded->host - 1;
-  const auto refused = check_memory(*program, small, {}, *fake.library(), machine_memory());
+  const auto refused = check_memory(*program, small, {}, *fake.library());
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message,
               HasSubstr("2001920 of them for copies to the host beyond the staging memory"));
   ++small.max_memory_bytes;
-  EXPECT_TRUE(check_memory(*program, small, {}, *fake.library(), machine_memory()));
+  EXPECT_TRUE(check_memory(*program, small, {}, *fake.library()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Staging,
