@@ -271,6 +271,7 @@ def concurrent(hip, gfxgraph):
                 hip.add(array.address, number, 64, stream)
                 barrier.wait()  # all are capturing
                 hip.add(array.address, 10, 64, stream)
+                barrier.wait()  # nobody adds nodes while another launches: HIP 5 mixes these up
             for _ in range(2):
                 graph.replay()
             hip.wait(stream)

@@ -81,6 +81,14 @@ class Runtime:
             function = getattr(self.library, name, None)
             if function is not None:
                 function.argtypes, function.restype = arguments, c_int
+        # Two threads that launch graphs at once with HIP 5 mix up the arguments of kernels (kGraphKernelsMix).
+        self._one_graph: contextlib.AbstractContextManager[Any] = (
+            threading.Lock() if self.version()[0] < 6 else contextlib.nullcontext())
+
+    def graph_call(self, name: str, *arguments: Any) -> None:
+        """call() of a function that makes a graph executable or launches one."""
+        with self._one_graph:
+            self.call(name, *arguments)
 
     def call(self, name: str, *arguments: Any) -> None:
         """HipError if it fails; RuntimeError: this runtime does not have it."""

@@ -187,7 +187,7 @@ class CUDAGraph:
         if self._executable:
             _hip.runtime().call("hipGraphExecDestroy", self._executable)
             self._executable = c_void_p()
-        _hip.runtime().call("hipGraphInstantiate", byref(self._executable), self._graph, None, None, 0)
+        _hip.runtime().graph_call("hipGraphInstantiate", byref(self._executable), self._graph, None, None, 0)
 
     def replay(self, *, stream: Any = None) -> None:
         """Submits the graph to the stream (torch's current one; or that of the capture). Waits for nothing."""
@@ -197,7 +197,7 @@ class CUDAGraph:
             self.instantiate()
         inside = stream is not None or _torch() is not None
         with _enabling.counts.replaying():
-            _hip.runtime().call("hipGraphLaunch", self._executable, _current_stream(stream) if inside else self._replays_on)
+            _hip.runtime().graph_call("hipGraphLaunch", self._executable, _current_stream(stream) if inside else self._replays_on)
 
     def reset(self) -> None:
         """Gives up the graph. Work of it that still runs must be waited for before."""
