@@ -108,12 +108,13 @@ bool Holder::match(const Launch& launch, uint64_t thread, Offer& offer) {
   take_values(launch);
   match_.any = candidates.front();
   ++match_.position;
-  const auto whole = std::ranges::find_if(
-      candidates, [&](const Sequence* s) { return s->launches.size() == match_.position; });
+  const auto is_whole = [&](const Sequence* s) { return s->launches.size() == match_.position; };
+  const auto whole = std::ranges::find_if(candidates, is_whole);
   if (whole != candidates.end()) {
     match_.whole = *whole;
     match_.whole_at = match_.position;
-    candidates.erase(whole);
+    // Several: arguments may change at other places of each.
+    std::erase_if(candidates, is_whole);
   }
   offer.held = match_.held;
   offer.noted = !match_.held;
