@@ -4,20 +4,12 @@ import ctypes
 import struct
 import sys
 
+from device import runtime
 from package import environment
 
 from harness import Failure, main, require, run
 
 COUNT = 1024
-
-
-def runtime():
-    for version in (5, 6, 7):
-        try:
-            return ctypes.CDLL(f"libamdhip64.so.{version}")
-        except OSError:
-            continue
-    raise Failure("no HIP runtime")
 
 
 class Hip:

@@ -84,6 +84,16 @@ class Array:
         self.hip.call("hipFree", self.memory)
 
 
+def raises(kind, text, function):
+    """The error that the function raises, whose text has `text`."""
+    try:
+        function()
+    except kind as error:
+        require(text in str(error), f"{error}")
+        return error
+    raise Failure(f"nothing raised {kind.__name__}: {text}")
+
+
 def read_at(hip, address, count):
     data = (ctypes.c_int * count)()
     hip.call("hipMemcpy", data, ctypes.c_void_p(address), ctypes.c_size_t(4 * count), 2)

@@ -2,9 +2,9 @@
 
 import os
 
-from device import programs
+from device import programs, raises
 
-from harness import Failure, require
+from harness import require
 
 COUNT = 64
 
@@ -18,15 +18,6 @@ class Work:
     def __call__(self, call):
         self.calls += 1
         self.hip.add(self.array.address, self.value, self.array.count, call.stream)
-
-
-def raises(kind, text, function):
-    try:
-        function()
-    except kind as error:
-        require(text in str(error), f"{error}")
-        return error
-    raise Failure(f"nothing raised {kind.__name__}: {text}")
 
 
 def branches(hip, gfxgraph):

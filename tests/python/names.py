@@ -6,9 +6,9 @@ import sys
 import threading
 import types
 
-from device import programs, read_at
+from device import programs, raises, read_at
 
-from harness import Failure, require
+from harness import require
 
 COLUMNS = 8
 
@@ -21,15 +21,6 @@ def content(hip, array):
     count = array.shape[0] * (array.shape[1] if len(array.shape) > 1 else 1)
     hip.call("hipDeviceSynchronize")
     return read_at(hip, array.address, count)
-
-
-def raises(kind, text, function):
-    try:
-        function()
-    except kind as error:
-        require(text in str(error), f"{error}")
-        return error
-    raise Failure(f"nothing raised {kind.__name__}: {text}")
 
 
 class Model:

@@ -3,9 +3,9 @@
 import os
 import threading
 
-from device import programs
+from device import programs, raises
 
-from harness import Failure, require
+from harness import require
 
 COLUMNS = 8
 
@@ -29,15 +29,6 @@ class Adder:
 
 def tensors(gfxgraph):
     return [gfxgraph.Tensor("in", "<i4", (COLUMNS,), "input"), gfxgraph.Tensor("out", "<i4", (COLUMNS,), "output")]
-
-
-def raises(kind, text, function):
-    try:
-        function()
-    except kind as error:
-        require(text in str(error), f"{error}")
-        return error
-    raise Failure(f"nothing raised {kind.__name__}: {text}")
 
 
 def values(hip, gfxgraph):
