@@ -63,7 +63,7 @@ struct Work {
   // Once they are in flight: the number of the first one, and `told_flights` by number.
   uint32_t first_own = UINT32_MAX;
   std::vector<std::set<uint32_t>> told_numbers;
-  Issuing::Call issuing_call;       // while others must not look, if may_write is not empty
+  Issuing::Call issuing_call;       // while others must not look
   bool kernels_fly = false;         // may_write is in flight
   std::vector<Flight> over_values;  // what else it writes of memory that holds values of streams
   bool leads_outside = false;       // some argument of its kernels leads to no allocation

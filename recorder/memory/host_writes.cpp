@@ -62,7 +62,7 @@ void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint
                                    const Work* reader, Trust trust) {
   if (size_bytes == 0 || !allocations_.map().follows_host()) return;
   runs_.effects().take();
-  std::set<uint64_t> to_come;
+  std::optional<std::set<uint64_t>> to_come;
   if (reader != nullptr) to_come = end_doubt(allocation, offset, size_bytes, *reader);
   const uint64_t first = offset / kHostBlockBytes;
   const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
@@ -100,7 +100,7 @@ void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint
   BlockReader blocks(allocation, last);
   for (uint64_t block = next(first); block <= last && block < states.count();
        block = next(block + 1)) {
-    if (to_come.contains(block)) continue;
+    if (to_come && to_come->contains(block)) continue;
     const std::span<const Flight> over =
         flights_.empty() ? std::span<const Flight>() : flights.over(block);
     if (!over.empty()) {
@@ -113,6 +113,8 @@ void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint
         states.settle(block, saved->hash);
         continue;
       }
+      // By the kernel, since end_doubt() looked. It may not be what it leaves there.
+      if (to_come && named_kernel(over)) continue;
       note_if_unseen(block);
       ledger_.beside_work(allocation, block, over,
                           std::vector<std::byte>(read->begin(), read->end()));

@@ -16,6 +16,10 @@
 // - When work is issued that was given the same memory, or follows a kernel that was and may have
 //   stored the address, and may read what is in doubt, the bytes may not be the kernel's last ones:
 //   they are read behind the work that the reader follows (late_reads.h).
+// - Work whose stream does not follow the kernel finds what that has written so far, and the trace
+//   gets these bytes before it. They are put right before the next work that follows the kernel. So
+//   no other thread looks between the look before such work and its place in the trace
+//   (issuing.h); of calls that wait, what the kernels have left is written before their place.
 // Blocks of which the page tables say that nobody wrote them since they were last read are not read
 // again (host_writes_pages.cpp).
 // Nothing waits. With --wait there is less doubt: each launch of a kernel that reaches memory of
@@ -162,8 +166,8 @@ class HostWrites final : public Landing, private Part {
   void land_plain(Allocation& allocation, std::span<const Flight> landing, KeptBytes now);
 
   bool in_doubt(Allocation& allocation, uint64_t first_block, uint64_t last_block);
-  std::set<uint64_t> end_doubt(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
-                               const Work& reader);
+  std::optional<std::set<uint64_t>> end_doubt(Allocation& allocation, uint64_t offset,
+                                              uint64_t size_bytes, const Work& reader);
   bool doubted_kernels_end(const Allocation& allocation, uint64_t offset, uint64_t size_bytes);
   std::optional<std::set<uint64_t>> read_doubted(Allocation& allocation, uint64_t first_block,
                                                  uint64_t last_block, const Work& reader);

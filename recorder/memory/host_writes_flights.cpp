@@ -273,21 +273,23 @@ bool HostWrites::doubted_kernels_end(const Allocation& allocation, uint64_t offs
 }
 
 // Resolves doubt about bytes that the work to be issued may read. Returns the blocks that stay in
-// doubt until the stream reaches the reader; the trace gets their bytes then.
-std::set<uint64_t> HostWrites::end_doubt(Allocation& allocation, uint64_t offset,
-                                         uint64_t size_bytes, const Work& reader) {
-  if (!flights_.any_kernel() || size_bytes == 0) return {};
+// doubt until the stream reaches the reader; the trace gets their bytes then. Nothing: they cannot
+// be read.
+std::optional<std::set<uint64_t>> HostWrites::end_doubt(Allocation& allocation, uint64_t offset,
+                                                        uint64_t size_bytes, const Work& reader) {
+  using Blocks = std::set<uint64_t>;
+  if (!flights_.any_kernel() || size_bytes == 0) return Blocks{};
   const uint64_t first = offset / kHostBlockBytes;
   const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
-  if (!in_doubt(allocation, first, last)) return {};
+  if (!in_doubt(allocation, first, last)) return Blocks{};
   look_before_wait();
   waits_.patient = true;
-  if (doubted_kernels_end(allocation, offset, size_bytes)) return {};
+  if (doubted_kernels_end(allocation, offset, size_bytes)) return Blocks{};
   waits_.patient = false;
   waits_.kernels_wait_for_host = true;
-  if (auto read = read_doubted(allocation, first, last, reader)) return std::move(*read);
-  finding(format::FindingKind::kIncomplete, "host memory", kLostToReader);
-  return {};
+  std::optional<Blocks> read = read_doubted(allocation, first, last, reader);
+  if (!read) finding(format::FindingKind::kIncomplete, "host memory", kLostToReader);
+  return read;
 }
 
 void HostWrites::land(const std::vector<Flight>& landing) {

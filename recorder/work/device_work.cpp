@@ -213,6 +213,7 @@ void DeviceWork::commit(Work& work) noexcept {
         return;
       }
       receive_copy_result(work, *copy);
+      if (raw != nullptr) take_in_source(*raw, *copy);
       around = copy->destination.allocation == 0 && !allocations_.adopted().empty();
     }
     const auto blocking = [](const auto* action) { return action && !action->asynchronous; };

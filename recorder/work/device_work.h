@@ -82,6 +82,9 @@ class DeviceWork : private Part {
                      const format::CopyEnd& destination, const Work& work);
   bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes, Work& work,
                         format::CopyEnd& end);
+  // Whether some in flight were given what a copy reads.
+  bool kernels_may_write(const format::CopyEnd& source, uint64_t size_bytes) const;
+  void take_in_source(const RawCopy& raw, const format::Copy& copy);
   std::optional<format::Content> take_rows(const RawCopy& raw, const RawCopyEnd& end, bool store);
   // Fills host_source of a copy from plain host memory. False: the memory cannot be read.
   // `work`: not of a graph's node.

@@ -244,11 +244,30 @@ std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::St
                                              stream);
     }
     host_writes_.check_host_writes(*source, copy.source.offset_bytes, size(raw.source), &work);
+    // Looks of others, at what a kernel has written in part, come behind the copy in the trace.
+    if (!work.in_graph && !work.host_waits && kernels_may_write(copy.source, size(raw.source)))
+      work.issuing_call = guard_.issuing().begin();
   }
   if (Allocation* target = allocations_.by_id(copy.destination.allocation)) {
     writes(work, *target, flight_of(copy));
   }
   return copy;
+}
+
+bool DeviceWork::kernels_may_write(const format::CopyEnd& source, uint64_t size_bytes) const {
+  return flights_.any_kernel() &&
+         named_kernel(flights_.over(source.allocation, source.offset_bytes,
+                                    source.offset_bytes + size_bytes));
+}
+
+// Its call has waited for the kernels that it follows. What they have left in its source is written
+// before it: others may have looked meanwhile, and have written what was there in between.
+void DeviceWork::take_in_source(const RawCopy& raw, const format::Copy& copy) {
+  if (copy.asynchronous || copy.source.allocation == 0 ||
+      !kernels_may_write(copy.source, copy_extent(raw, raw.source))) {
+    return;
+  }
+  host_writes_.land(flights_.land_kernels(copy.stream));
 }
 
 std::optional<format::Content> DeviceWork::take_rows(const RawCopy& raw, const RawCopyEnd& end,
