@@ -1,7 +1,8 @@
 // Calls that give the device kernels which may write memory of the host, or copies out of what such
 // a kernel may be writing. Between the look before such a call and the one after it, nobody else's
-// look can tell what a kernel wrote that the trace does not have yet, and what it finds half written
-// must not get between the copy's bytes and the copy: other threads' looks wait for the call to end.
+// look can tell what a kernel wrote that the trace does not have yet, and what it finds half
+// written must not get between the copy's bytes and the copy: other threads' looks wait for the
+// call to end.
 #pragma once
 
 #include <pthread.h>

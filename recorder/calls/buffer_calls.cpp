@@ -198,8 +198,25 @@ void BufferCalls::freed(Freeing&& freeing, bool success) noexcept {
   handover_.drain_if_full();
 }
 
-void BufferCalls::host_unregistered(uint64_t address) noexcept {
+void BufferCalls::host_unregistering(uint64_t address) noexcept {
+  bool read = false;
+  guarded([&] {
+    const std::shared_ptr<Allocation> allocation = allocations_.map().find_freed(address);
+    if (!allocation) return;
+    allocation->unregistering = true;
+    read = late_reads_.reads(allocation->id);
+  });
+  if (read) guarded_unlocked([&] { (void)device_.synchronize(kSettleTimeoutMs); });
+}
+
+void BufferCalls::host_unregistered(uint64_t address, bool success) noexcept {
   constexpr const char* kCall = "hipHostUnregister";
+  if (!success) {
+    return guarded([&] {
+      const std::shared_ptr<Allocation> allocation = allocations_.map().find_freed(address);
+      if (allocation) allocation->unregistering = false;
+    });
+  }
   streams_.synchronized(format::SynchronizeKind::kStream, null_stream(current_device), kCall);
   guarded([&] {
     const std::shared_ptr<Allocation> allocation = allocations_.map().find_freed(address);

@@ -58,8 +58,11 @@ class BufferCalls : private Part {
 
   void allocated(const NewAllocation& allocation) noexcept;
   void host_registered(void* host, uint64_t size_bytes, uint32_t flags) noexcept;
-  // After the real call, of which it says what the host knows.
-  void host_unregistered(uint64_t address) noexcept;
+  // Before the real call, which may take the memory from the runtime before it returns: no look of
+  // another thread reads it through the runtime from then on. Waits for those that do.
+  void host_unregistering(uint64_t address) noexcept;
+  // After it. If it succeeded: with what the host knows by it.
+  void host_unregistered(uint64_t address, bool success) noexcept;
   // Before the real call; the token goes to freed() after it. Waits for the device, as the real
   // call does, unless it is ordered by a stream: other threads go on.
   Freeing freeing(uint64_t address, Handle stream = nullptr, bool stream_ordered = false) noexcept;

@@ -27,7 +27,8 @@ void LateReads::overtake(DeferredRead& read, const Flight& by, std::optional<Han
     const auto now = host_block(*allocation, begin / kHostBlockBytes);
     if (!now) continue;
     Overtaking& one = block.overtaking.emplace_back(by, store_.keep(*now));
-    if (!by.kernel && stream && DeviceStreams::device_of(*stream) == 0)
+    if (!by.kernel && stream && DeviceStreams::device_of(*stream) == 0 &&
+        !allocation->unregistering)
       one.read =
           device_.read_behind(const_cast<void*>(*stream), allocation->address + begin, size, true);
   }
@@ -112,6 +113,12 @@ StreamState state_of(const DeferredRead& read) {
 }
 
 }  // namespace
+
+bool LateReads::reads(format::AllocationId allocation) const {
+  return std::ranges::any_of(reads_, [&](const DeferredRead& one) {
+    return one.allocation == allocation && one.read->state() == StreamState::kBusy;
+  });
+}
 
 bool LateReads::is_being_read(format::AllocationId allocation, uint64_t block_offset) const {
   return std::ranges::any_of(reads_, [&](const DeferredRead& read) {

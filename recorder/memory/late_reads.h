@@ -76,6 +76,8 @@ class LateReads : private Part {
   // when the host has learned that work ended, so that the program may write what that work read.
   // Reads that this does not follow may find what it writes.
   void may_overtake(std::span<const Flight> by, bool anything, std::optional<Handle> stream);
+  // Whether the device may still read the memory for one.
+  bool reads(format::AllocationId allocation) const;
   // Whether the trace's state of the block is not known, because a read of it has not arrived.
   bool is_being_read(format::AllocationId allocation, uint64_t block_offset) const;
   // A later event has the state of the block.

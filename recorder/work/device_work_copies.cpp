@@ -255,9 +255,8 @@ std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::St
 }
 
 bool DeviceWork::kernels_may_write(const format::CopyEnd& source, uint64_t size_bytes) const {
-  return flights_.any_kernel() &&
-         named_kernel(flights_.over(source.allocation, source.offset_bytes,
-                                    source.offset_bytes + size_bytes));
+  return flights_.any_kernel() && named_kernel(flights_.over(source.allocation, source.offset_bytes,
+                                                             source.offset_bytes + size_bytes));
 }
 
 // Its call has waited for the kernels that it follows. What they have left in its source is written

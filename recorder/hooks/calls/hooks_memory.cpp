@@ -127,10 +127,11 @@ GFXGRAPH_HOOK hipError_t hipFreeHost(void* pointer) {
 }
 GFXGRAPH_HOOK hipError_t hipHostUnregister(void* pointer) {
   const Scope scope;
+  if (!scope.record) return real(kCall_hipHostUnregister, pointer);
+  recorder().buffers().host_unregistering(address_of(pointer));
   const hipError_t result = real(kCall_hipHostUnregister, pointer);
-  if (!scope.record || result != hipSuccess) return result;
-  learned.index = -1;  // said before the last state of the memory
-  recorder().buffers().host_unregistered(address_of(pointer));
+  if (result == hipSuccess) learned.index = -1;  // said before the last state of the memory
+  recorder().buffers().host_unregistered(address_of(pointer), result == hipSuccess);
   return result;
 }
 

@@ -383,8 +383,8 @@ TEST_F(RecorderOwnWaitsTest, UnregisteringWaitsForNothing) {
   launch(host_);  // in flight, and may not write other_ but by an address that it found
   state_.waits.clear();
   other_[5] = 7;
-  recorder_->buffers().host_unregistered(reinterpret_cast<uint64_t>(other_));
-  recorder_->buffers().host_unregistered(reinterpret_cast<uint64_t>(host_));
+  recorder_->buffers().host_unregistered(reinterpret_cast<uint64_t>(other_), true);
+  recorder_->buffers().host_unregistered(reinterpret_cast<uint64_t>(host_), true);
   EXPECT_THAT(state_.waits, SizeIs(0));
   const auto trace = idle_and_finish();
   ASSERT_TRUE(trace);
@@ -405,7 +405,7 @@ TEST_F(RecorderOwnWaitsTest, MemoryOfAKernelInFlightEndsUnknownAndNamed) {
     recorder_->buffers().host_registered(host_, sizeof(host_), 0);
     launch(host_);
     if (idle) state_.stream = StreamState::kIdle;
-    recorder_->buffers().host_unregistered(reinterpret_cast<uint64_t>(host_));
+    recorder_->buffers().host_unregistered(reinterpret_cast<uint64_t>(host_), true);
     const auto trace = idle_and_finish();
     ASSERT_TRUE(trace);
     EXPECT_TRUE(trace->complete());

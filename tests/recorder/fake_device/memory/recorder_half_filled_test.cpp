@@ -99,5 +99,26 @@ TEST_F(RecorderHalfFilledTest, ACopyThatWaitsFindsWhatTheKernelLeft) {
   EXPECT_TRUE(copy_is_right(*trace));
 }
 
+// The call of one thread takes memory from the runtime, and another thread launches before that has
+// returned to the recorder: to copy from there then would end the program.
+TEST_F(RecorderHalfFilledTest, MemoryThatIsBeingUnregisteredIsNotReadThroughTheRuntime) {
+  state_.stream = StreamState::kBusy;
+  recorder_->buffers().host_unregistering(reinterpret_cast<uint64_t>(host_));
+  launch(host_, handle(11));
+  EXPECT_THAT(state_.under_way, SizeIs(0));
+  recorder_->buffers().host_unregistered(reinterpret_cast<uint64_t>(host_), false);
+  launch(host_, handle(11));
+  EXPECT_THAT(state_.under_way, SizeIs(1)) << "the runtime refused";
+  // Nor before the device has done what was begun.
+  state_.during_wait = [&] { state_.arrive(); };
+  recorder_->buffers().host_unregistering(reinterpret_cast<uint64_t>(host_));
+  EXPECT_THAT(state_.under_way, SizeIs(0));
+  kernel_ends();
+  recorder_->buffers().host_unregistered(reinterpret_cast<uint64_t>(host_), true);
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+}
+
 }  // namespace
 }  // namespace gfxgraph::recorder

@@ -170,7 +170,7 @@ TEST_F(RecorderPagesTest, MemoryLeavesAndComesBack) {
     pass_rounds();
     EXPECT_EQ(blocks_of([&] { launch(memory_); }), 0u);
     wait();
-    recorder_->buffers().host_unregistered(reinterpret_cast<uint64_t>(memory_));
+    recorder_->buffers().host_unregistered(reinterpret_cast<uint64_t>(memory_), true);
     memory_[i] = 9;
   }
   const auto trace = finish();
