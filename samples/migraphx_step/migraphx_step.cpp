@@ -8,6 +8,7 @@
 //   border  two programs in one step, between which the host works
 //   branch  a program with a branch that the host takes: no step is right, and none is made
 //   ways    a program of four kernels and one of one kernel: the way is measured
+//   int4    weights of 4 bits: graph or eager, as the pool measures
 //   gone    a program that was destroyed: its step refuses
 //
 // Each result is compared twice: its bytes with MIGraphX's own run of the same rows, its numbers
@@ -204,6 +205,33 @@ static void ways(const char* what, Programs& programs, hipStream_t stream, bool 
   programs.compare(other.in, other.y.numbers(), stream, what);
 }
 
+// ---- int4
+
+// For one model a graph is slower than the calls that it stands for: which one is not known before.
+// The pool measures both in its first runs, all of which count for the caller, and keeps one.
+static void four_bits(hipStream_t stream, bool captures) {
+  Programs programs(Model::kInt4, {4});
+  gfxgraph_pool_options_t options = gfxgraph_pool_options_default();
+  options.choose = GFXGRAPH_CHOOSE_MEASURED;
+  options.measure_ways = 1u << GFXGRAPH_WAY_GRAPH | 1u << GFXGRAPH_WAY_EAGER;
+  gfxgraph::Pool pool = programs.pool(options);
+  const Request one(numbers(55, programs.least() * kWidth));
+  for (int run = 0; run < 40; ++run) {
+    one.run(pool, stream);
+    HIP(hipStreamSynchronize(stream));
+    programs.compare(one.in, one.y.numbers(), stream, "int4");
+  }
+  print("int4", pool, programs.count());
+  if (!captures) return;
+  const gfxgraph_bucket_info_t info = pool.info(0);
+  expect(info.choice == GFXGRAPH_CHOICE_MADE, "int4", "the way is chosen");
+  const auto spent = [&](uint32_t way) {
+    return std::max(info.figures[way].submit_us, info.figures[way].end_to_end_us);
+  };
+  std::printf("int4: measured: graph %.0f us, eager %.0f us, chosen: %s\n",
+              spent(GFXGRAPH_WAY_GRAPH), spent(GFXGRAPH_WAY_EAGER), gfxgraph_way_name(info.way));
+}
+
 // ---- gone
 
 // A step uses the program's weights and kernels: without them it runs nothing.
@@ -248,6 +276,7 @@ static void run_all() {
   Programs deep(Model::kLayers, {4, 16}), tiny(Model::kTiny, {4});
   layers(deep, stream, captures);
   branch(stream, captures);
+  four_bits(stream, captures);
   if (captures) {
     bound(deep, stream);
     border(deep, stream);

@@ -18,6 +18,7 @@ enum class Model {
   kLayers,  // softmax(relu(x * w + b) * v + c), row by row
   kBranch,  // 2 * x if a number of x is above 0, otherwise x - 1: the host takes the branch
   kTiny,    // |x|: one kernel
+  kInt4,    // x * w, where w is 4 bits a weight, with one scale for each of its rows
 };
 
 inline std::vector<float> numbers(unsigned seed, size_t count, float scale = 1) {
@@ -57,10 +58,11 @@ Owned made(Create create, Given... given) {
   return Owned(handle);
 }
 
-inline Shape shape_of(const std::vector<size_t>& lengths) {
+inline Shape shape_of(const std::vector<size_t>& lengths,
+                      migraphx_shape_datatype_t type = migraphx_shape_float_type) {
   // The C API takes no const array; it copies the lengths.
   auto* const first = const_cast<size_t*>(lengths.data());
-  return made<Shape>(migraphx_shape_create, migraphx_shape_float_type, first, lengths.size());
+  return made<Shape>(migraphx_shape_create, type, first, lengths.size());
 }
 
 // Adds instructions to a module, which is the program's.
@@ -74,6 +76,10 @@ class Builder {
   }
   Value literal(const std::vector<size_t>& lengths, const std::vector<float>& values) {
     return keep(migraphx_module_add_literal, shape_of(lengths).get(),
+                reinterpret_cast<const char*>(values.data()));
+  }
+  Value bytes(const std::vector<size_t>& lengths, const std::vector<unsigned char>& values) {
+    return keep(migraphx_module_add_literal, shape_of(lengths, migraphx_shape_uint8_type).get(),
                 reinterpret_cast<const char*>(values.data()));
   }
   Value op(const char* name, const std::string& attributes, std::vector<Value> inputs,
@@ -128,6 +134,18 @@ inline Program build(Model model, size_t rows) {
   const Builder::Value x = main.parameter("x", {rows, kWidth});
   if (model == Model::kTiny) {
     main.give(main.op("abs", "{}", {x}));
+  } else if (model == Model::kInt4) {
+    std::vector<unsigned char> pairs(kWidth * kWidth / 2);  // of weights from 0 to 15
+    std::mt19937 engine(300);
+    for (unsigned char& pair : pairs) pair = static_cast<unsigned char>(engine() >> 24);
+    const Builder::Value packed = main.bytes({kWidth, kWidth / 2}, pairs);
+    const Builder::Value weights =
+        main.op("convert", "{target_type: 2}", {main.op("unpack_int4", "{axis: 1}", {packed})});
+    const Builder::Value scales = main.literal({kWidth, 1}, numbers(301, kWidth, 0.02f));
+    const Builder::Value wide = main.op(
+        "multibroadcast",
+        "{out_lens: [" + std::to_string(kWidth) + ", " + std::to_string(kWidth) + "]}", {scales});
+    main.give(main.op("dot", "{}", {x, main.op("mul", "{}", {weights, wide})}));
   } else if (model == Model::kLayers) {
     const auto layer = [&](Builder::Value in, size_t from, size_t to, unsigned seed) {
       const Builder::Value weights = main.literal({from, to}, numbers(seed, from * to, 0.5f));

@@ -201,12 +201,24 @@ def migraphx_step():
     def command(scratch):
         return [compiled(scratch, "samples/migraphx_step/migraphx_step.cpp", "-lmigraphx_c", *gfxgraph_library())]
 
+    def slow_graphs(scratch):
+        fake = (REPOSITORY / build / "tests/production").resolve()
+        program = compiled(scratch, "tests/migraphx/slow_graphs.cpp", "samples/migraphx_step/migraphx_step.cpp", "-lmigraphx_c", "-I", "include", "-L", fake,
+                           "-lproduction_slow_graphs", "-L", (REPOSITORY / build / "lib").resolve(), "-l:libgfxgraph.a", "-l:libzstd.so.1")
+        done, _ = run("sid", [build / "bin/gfxgraph", "run", "--device", "emulated", "--capture-api", "--", program])
+        return done.stdout
+
     def judge(_text, scratch):
         done, _ = run("sid", [build / "bin/gfxgraph", "run", "--device", "emulated", "--capture-api", "--", scratch / "migraphx_step"])
         if "no steps" in done.stdout:
             raise Broken("no steps are captured")
         graphs = sum(int(count) for count in re.findall(r"layers: bucket .* (\d+) graph,", done.stdout))
-        return f"bytes as from MIGraphX's own runs, numbers as from its reference for the CPU; with steps of its own the same, {graphs} runs by graphs"
+        slow = slow_graphs(scratch)
+        chosen = [re.findall(r"^int4: measured: .* chosen: (\w+)$", text, re.M) for text in (done.stdout, slow)]
+        if chosen != [["graph"], ["eager"]]:
+            raise Broken(f"the int4 program should end as a graph, and in eager where graphs are slow: {chosen}")
+        return (f"bytes as from MIGraphX's own runs, numbers as from its reference for the CPU; with steps of its own the same, {graphs} runs by graphs; "
+                "the int4 program ends as a graph by measurement, and in eager where a fake makes launches of graphs slow")
 
     return Workload("migraphx-step", "sid", command, judge, LINKED_NEEDS, LINKED_REMEDY, output=last_line)
 
