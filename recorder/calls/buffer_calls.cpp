@@ -156,7 +156,7 @@ Freeing BufferCalls::freeing(uint64_t address, Handle stream, bool stream_ordere
       memory.post = contents_.post_content(*allocation);
     }
     traced_.unmap(allocation->address);
-    allocation->leaving = true;
+    allocation->leaving = Allocation::Leaving::kMemory;
     // Work on it that completes later is not compared with its memory any more.
     effects_.unwatch(*allocation);
     flights_.forget(allocation->id);
@@ -182,7 +182,7 @@ void BufferCalls::freed(Freeing&& freeing, bool success) noexcept {
       return;
     }
     if (!success && !freeing->ended) {
-      allocation->leaving = false;
+      allocation->leaving = Allocation::Leaving::kNot;
       if (allocation->reachable) effects_.watch(*allocation);
       (void)traced_.map(allocation);
       return;
@@ -203,7 +203,7 @@ void BufferCalls::host_unregistering(uint64_t address) noexcept {
   guarded([&] {
     const std::shared_ptr<Allocation> allocation = allocations_.map().find_freed(address);
     if (!allocation) return;
-    allocation->unregistering = true;
+    allocation->leaving = Allocation::Leaving::kRegistration;
     read = late_reads_.reads(allocation->id);
   });
   if (read) guarded_unlocked([&] { (void)device_.synchronize(kSettleTimeoutMs); });
@@ -214,7 +214,7 @@ void BufferCalls::host_unregistered(uint64_t address, bool success) noexcept {
   if (!success) {
     return guarded([&] {
       const std::shared_ptr<Allocation> allocation = allocations_.map().find_freed(address);
-      if (allocation) allocation->unregistering = false;
+      if (allocation) allocation->leaving = Allocation::Leaving::kNot;
     });
   }
   streams_.synchronized(format::SynchronizeKind::kStream, null_stream(current_device), kCall);

@@ -153,7 +153,7 @@ void HostWrites::check_reachable_host_writes(const Work& reader, format::StreamI
     for (const std::shared_ptr<Allocation>& a : allocations_.map().host_visible())
       before += a->reachable;
     for (const std::shared_ptr<Allocation>& a : allocations_.map().host_visible()) {
-      if (!a->reachable || a->unregistering) continue;
+      if (!a->reachable || a->unregisters()) continue;
       const bool given = a->in_memory || reader.given.contains(a->id);
       check_host_writes(*a, 0, a->size_bytes, given || may_find(*a, stream) ? &reader : nullptr);
     }

@@ -420,7 +420,7 @@ std::optional<std::set<uint64_t>> HostWrites::read_doubted(Allocation& allocatio
 // Reads adjacent blocks. Returns false if the stream cannot be read.
 bool HostWrites::read_run(const Allocation& allocation, std::span<DeferredRead::Block> blocks,
                           const Work& reader) {
-  if (DeviceStreams::device_of(reader.stream) != 0 || allocation.unregistering) return false;
+  if (DeviceStreams::device_of(reader.stream) != 0 || allocation.unregisters()) return false;
   const uint64_t begin = blocks.front().offset_bytes;
   for (DeferredRead::Block& block : blocks) block.place_bytes = block.offset_bytes - begin;
   const uint64_t size = blocks.back().place_bytes + blocks.back().saved.size();

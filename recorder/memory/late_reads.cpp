@@ -28,7 +28,7 @@ void LateReads::overtake(DeferredRead& read, const Flight& by, std::optional<Han
     if (!now) continue;
     Overtaking& one = block.overtaking.emplace_back(by, store_.keep(*now));
     if (!by.kernel && stream && DeviceStreams::device_of(*stream) == 0 &&
-        !allocation->unregistering)
+        !allocation->unregisters())
       one.read =
           device_.read_behind(const_cast<void*>(*stream), allocation->address + begin, size, true);
   }

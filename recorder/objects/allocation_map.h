@@ -42,9 +42,12 @@ struct Allocation : pointers::Target {
 
   format::Content last = {};  // kept: its contents at the end of the last section
   format::AllocationId former_id = 0;
-  bool beginning = false;      // its content is being read
-  bool leaving = false;        // a call of the program gives it back
-  bool unregistering = false;  // the same; nothing reads it through the runtime any more
+  bool beginning = false;  // its content is being read
+  // A call of the program gives it back. kRegistration: its bytes stay, but nothing reads them
+  // through the runtime any more.
+  enum class Leaving : uint8_t { kNot, kRegistration, kMemory };
+  Leaving leaving = Leaving::kNot;
+  bool unregisters() const noexcept { return leaving == Leaving::kRegistration; }
   FreshMemory::Phase given_out = FreshMemory::kWritten;
   bool holds_bytes = false;  // when it begins: memory that was mapped elsewhere before
   // A graph's node allocates it, always at this address; `absent`: not yet, or it was freed. It

@@ -131,7 +131,7 @@ void Allocations::forget_id(const Allocation& allocation) {
 
 Allocation* Allocations::living(format::AllocationId id) const {
   Allocation* const found = by_id(id);
-  return found == nullptr || found->leaving ? nullptr : found;
+  return found == nullptr || found->leaving == Allocation::Leaving::kMemory ? nullptr : found;
 }
 
 Allocation* Allocations::by_id(format::AllocationId id) const {

@@ -72,7 +72,7 @@ void DeviceWork::follow_values(const Work& work) {
                     events_.stream_id(work.stream)};
   if (const Allocation* target = allocations_.by_id(flight.allocation); target->host_visible()) {
     if (graphs_.captures().capturing(work.stream)) return;  // a read would be captured
-    if (DeviceStreams::device_of(work.stream) != 0 || target->unregistering) return;
+    if (DeviceStreams::device_of(work.stream) != 0 || target->unregisters()) return;
     value.behind = device_.read_behind(const_cast<void*>(work.stream),
                                        target->address + flight.begin, raw->size_bytes, true);
     if (!value.behind) return;
