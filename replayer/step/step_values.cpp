@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,30 +28,6 @@ tl::unexpected<Error> out_of_place(const std::string& operation, PlaceKind kind)
 template <typename Value>
 bool assign(Value& at, Value value) {
   return std::exchange(at, value) != value;
-}
-
-// Returns whether the value differs from the one before.
-template <typename Word>
-bool store(uint8_t* at, Word word) noexcept {
-  Word before;
-  std::memcpy(&before, at, sizeof(before));
-  std::memcpy(at, &word, sizeof(word));
-  return before != word;
-}
-
-// Fast path for a number of four or eight bytes in a launch's arguments, the most frequent change:
-// whether it differs. nullopt: any other place.
-std::optional<bool> set_number(const PreparedOperations& operations, const PlaceTarget& target,
-                               const PlaceValue& value) noexcept {
-  if (target.kind != PlaceKind::kArgument || value.allocation != 0) return std::nullopt;
-  const PreparedOperation& prepared = operations.all[target.operation];
-  if (prepared.kind != OperationKind::kLaunch) return std::nullopt;
-  const PreparedLaunch& launch = operations.launches[prepared.index];
-  if (uint64_t{target.offset_bytes} + target.size_bytes > launch.kernarg_bytes) return std::nullopt;
-  uint8_t* const at = launch.kernarg + target.offset_bytes;
-  if (target.size_bytes == sizeof(uint32_t)) return store(at, static_cast<uint32_t>(value.number));
-  if (target.size_bytes == sizeof(uint64_t)) return store(at, static_cast<uint64_t>(value.number));
-  return std::nullopt;
 }
 
 }  // namespace
@@ -99,14 +74,10 @@ Result<void> StepValues::set_grid(uint32_t launch_index, const hip::Dim3& grid) 
   return set_place({operation, PlaceKind::kGridZ, 0, 4}, {0, grid.z});
 }
 
-Result<void> StepValues::set_place(const PlaceTarget& target, const PlaceValue& value) {
-  if (const std::optional<bool> set = set_number(prepared_, target, value)) [[likely]] {
-    if (*set) arguments_changed(target.operation);
-    return {};
-  }
+Result<void> StepValues::set_other_place(const PlaceTarget& target, const PlaceValue& value) {
   GFXGRAPH_ASSIGN_OR_RETURN(const bool changed, change(target, value));
   if (!changed) return {};
-  if (target.kind == PlaceKind::kArgument) [[likely]] {
+  if (target.kind == PlaceKind::kArgument) {
     arguments_changed(target.operation);
   } else {
     if (prepared_.all[target.operation].kind == OperationKind::kLaunch)
@@ -222,11 +193,6 @@ void StepValues::set_host_write(uint32_t index, std::span<const std::byte> bytes
 
 void StepValues::operation_changed(uint32_t operation) noexcept {
   executor_->changed(operation);
-  ++changes_;
-}
-
-void StepValues::arguments_changed(uint32_t operation) noexcept {
-  executor_->arguments_changed(operation);
   ++changes_;
 }
 

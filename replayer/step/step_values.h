@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,7 +31,14 @@ class StepValues {
   Result<void> set_grid(uint32_t launch_index, const hip::Dim3& grid);
   // kInvalidArgument: the operation would leave its buffers; kUnsupported: such a place cannot be
   // set; the message has the reason.
-  Result<void> set_place(const PlaceTarget& target, const PlaceValue& value);
+  Result<void> set_place(const PlaceTarget& target, const PlaceValue& value) {
+    switch (set_number(target, value)) {
+      case Set::kChanged: arguments_changed(target.operation); break;
+      case Set::kSame: break;
+      case Set::kOther: return set_other_place(target, value);
+    }
+    return {};
+  }
   // All places of a parameter.
   Result<void> set(const StepParameter& parameter, const PlaceValue& value);
   // All of them at once: of a step of the same work (check_same_work()). Allocates nothing.
@@ -51,6 +59,31 @@ class StepValues {
   uint64_t changes() const { return changes_; }
 
  private:
+  // A number of four or eight bytes in a launch's arguments: the most frequent change, which is
+  // made within the caller.
+  enum class Set : uint8_t { kChanged, kSame, kOther };
+  Set set_number(const PlaceTarget& target, const PlaceValue& value) noexcept {
+    if (target.kind != ranges::PlaceKind::kArgument || value.allocation != 0) return Set::kOther;
+    const PreparedOperation& prepared = prepared_.all[target.operation];
+    if (prepared.kind != OperationKind::kLaunch) return Set::kOther;
+    const PreparedLaunch& launch = prepared_.launches[prepared.index];
+    if (uint64_t{target.offset_bytes} + target.size_bytes > launch.kernarg_bytes)
+      return Set::kOther;
+    uint8_t* const at = launch.kernarg + target.offset_bytes;
+    if (target.size_bytes == sizeof(uint32_t))
+      return store(at, static_cast<uint32_t>(value.number));
+    if (target.size_bytes == sizeof(uint64_t))
+      return store(at, static_cast<uint64_t>(value.number));
+    return Set::kOther;
+  }
+  template <typename Word>
+  static Set store(uint8_t* at, Word word) noexcept {
+    Word before;
+    std::memcpy(&before, at, sizeof(before));
+    std::memcpy(at, &word, sizeof(word));
+    return before == word ? Set::kSame : Set::kChanged;
+  }
+  Result<void> set_other_place(const PlaceTarget& target, const PlaceValue& value);
   Result<uint32_t> find_launch(uint32_t launch_index) const;
   Result<bool> change(const PlaceTarget& target, const PlaceValue& value);
   Result<bool> set_launch(PreparedLaunch& launch, const PlaceTarget& target,
@@ -67,7 +100,10 @@ class StepValues {
   void take(uint32_t operation, const PreparedCopy& copy) noexcept;
   void take(uint32_t operation, const PreparedMemset& memset) noexcept;
   void operation_changed(uint32_t operation) noexcept;
-  void arguments_changed(uint32_t operation) noexcept;
+  void arguments_changed(uint32_t operation) noexcept {
+    executor_->arguments_changed(operation);
+    ++changes_;
+  }
   void note_resized(uint32_t operation) noexcept;
 
   Instance& instance_;
