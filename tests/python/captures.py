@@ -107,6 +107,47 @@ def iterations(hip, gfxgraph):
         require(hip.read(memory) == 36 + 100, f"set: {hip.read(memory)}")
 
 
+def borders(hip, gfxgraph):
+    """Runs call the function at a border, between the work before and after it, and raise what it raises."""
+    memory = hip.memory()
+    seen = []
+
+    def border(at):
+        seen.append((at, hip.read(memory)))
+        if len(seen) == 3:
+            raise ConnectionError("at the border")
+        hip.add(memory, 100)
+
+    with gfxgraph.capture(hip.stream.value, mode="graph", border=border) as step:
+        hip.add(memory, 1)
+        step.capturing.border("between")
+        hip.add(memory, 10)
+    require(seen == [] and hip.read(memory) == 11, f"the block: {seen}")
+    step.run(hip.stream.value)
+    step.run(hip.stream.value)
+    require(hip.read(memory) == 11 + 2 * 111, f"runs: {hip.read(memory)}")
+    place = gfxgraph.Border("break", 0, "between")
+    require(seen == [(place, 12), (place, 123)], f"borders: {seen}")
+    try:
+        step.run(hip.stream.value)
+        raise Failure("nothing came out")
+    except ConnectionError as error:
+        require(str(error) == "at the border", str(error))
+    require(hip.read(memory) == 234, f"the rest ran: {hip.read(memory)}")
+    with gfxgraph.capture(hip.stream.value, mode="graph", border=lambda at: None) as other:
+        hip.add(memory, 1)
+        other.capturing.border("between")
+    branches = gfxgraph.Branches([gfxgraph.Branch("a", 1, step), gfxgraph.Branch("b", 2, other)])
+    seen.clear()
+    seen += [None, None]
+    try:
+        branches.run("a", hip.stream.value)
+        raise Failure("nothing came out of branches")
+    except ConnectionError as error:
+        require(str(error) == "at the border", str(error))
+    require(branches.run("b", hip.stream.value).way == "graph", "the other branch")
+
+
 def exceptions(hip, gfxgraph):
     """The program's own exception passes, and the next capture works."""
     memory = hip.memory()
@@ -166,8 +207,8 @@ def without_hooks(hip, gfxgraph):
         require("gfxgraph run --capture-api" in str(error), str(error))
 
 
-PROGRAMS = {"in_place": in_place, "held_by_hip": held_by_hip, "iterations": iterations, "exceptions": exceptions, "freed": freed, "saved": saved,
-            "without_hooks": without_hooks}
+PROGRAMS = {"in_place": in_place, "held_by_hip": held_by_hip, "iterations": iterations, "borders": borders, "exceptions": exceptions,
+            "freed": freed, "saved": saved, "without_hooks": without_hooks}
 
 
 def program(what):

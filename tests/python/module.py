@@ -15,7 +15,7 @@ STRUCTURES = {
     "Environment": "environment_t", "BufferInfo": "buffer_t", "RangeInfo": "range_info_t",
     "ParameterInfo": "parameter_t", "TransferInfo": "transfer_t", "SessionInfo": "session_info_t",
     "StepInfo": "step_info_t", "BufferResult": "buffer_result_t", "Verification": "verification_t",
-    "CaptureOptions": "capture_options_t"}
+    "CaptureOptions": "capture_options_t", "BorderInfo": "border_t"}
 # The same of production.h and what is built on it.
 PRODUCTION = {
     "TensorInfo": "tensor_t", "StateInfo": "state_t", "CallInfo": "call_t", "FallInfo": "fall_t", "PoolOptions": "pool_options_t",
@@ -47,7 +47,7 @@ def structures(build, scratch):
                          f'sizeof(((gfxgraph_{theirs}*)0)->{name}));')
             expected.append(f"{ours}.{name} {field.offset} {field.size}")
     source = scratch / "layout.c"
-    source.write_text("#include <gfxgraph/decode.h>\n#include <gfxgraph/flow.h>\n#include <gfxgraph/safety.h>\n#include <stdio.h>\nint main(void) {\n" + "\n".join(lines) +
+    source.write_text("#include <gfxgraph/capture.h>\n#include <gfxgraph/decode.h>\n#include <gfxgraph/flow.h>\n#include <gfxgraph/safety.h>\n#include <stdio.h>\nint main(void) {\n" + "\n".join(lines) +
                       "\nreturn 0;\n}\n")
     run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(SOURCE, "include"), "-o",
          str(scratch / "layout"), str(source)])

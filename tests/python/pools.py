@@ -1,5 +1,6 @@
 """Pools of captured steps from Python: values for every size, ways, falls, validation, safety and statistics."""
 
+import ctypes
 import os
 import threading
 
@@ -136,6 +137,51 @@ def validation(hip, gfxgraph):
     require(pool.run([source, target], hip.stream.value).way == "capture", "recapture")
 
 
+def borders(hip, gfxgraph):
+    """What the host does between the parts of a step is done for each run, with its values; what it raises comes out."""
+    pinned = ctypes.c_void_p()
+    hip.call("hipHostMalloc", ctypes.byref(pinned), ctypes.c_size_t(4), ctypes.c_uint(0))
+    shared = ctypes.c_int.from_address(pinned.value)
+    calls, seen, failing = [], [], []
+
+    def act(call):
+        first = ctypes.c_int()
+        hip.call("hipMemcpyWithStream", ctypes.byref(first), ctypes.c_void_p(call["out"].address), ctypes.c_size_t(4), 2,
+                 ctypes.c_void_p(call.stream))
+        shared.value = 2 * first.value
+
+    def work(call):
+        calls.append(call.size)
+        add(call)
+        act(call)
+        hip.call("hipMemcpyAsync", ctypes.c_void_p(call["out"].address), pinned, ctypes.c_size_t(4), 1, ctypes.c_void_p(call.stream))
+
+    def border(at, call):
+        seen.append((at.kind, at.number, at.name, call.size, call.captured))
+        if failing:
+            raise failing[0]
+        act(call)
+
+    add = Adder(hip)
+    pool = gfxgraph.Pool([2, 4], tensors(gfxgraph), work, border=border)
+    for turn, (size, way) in enumerate(((1, "capture"), (3, "capture"), (1, "graph"), (2, "graph"), (4, "graph"), (3, "graph"))):
+        source, target = hip.array(rows(size, 100 * turn), COLUMNS), hip.array([-1] * (COLUMNS * size), COLUMNS)
+        result = pool.run([source, target], hip.stream.value)
+        expected = [value + 5 for value in rows(size, 100 * turn)]
+        require(result.way == way and target.read() == [2 * expected[0], *expected[1:]], f"{turn}: {result}, {target.read()}")
+    require(calls == [2, 4], str(calls))
+    require(seen == [("result", 0, "a copy to the host", size, False) for size in (2, 2, 4, 4)], str(seen))
+    failing.append(StopIteration("at the border"))
+    error = raises(StopIteration, "at the border", lambda: pool.run([source, target], hip.stream.value))
+    require(error is failing.pop(), "another error")
+    require(pool.run([source, target], hip.stream.value).way == "graph", "the bucket has lost its way")
+    alone = gfxgraph.Pool([2], tensors(gfxgraph), work)
+    source = hip.array(rows(2), COLUMNS)
+    target = hip.array([0] * 16, COLUMNS)
+    found = [alone.run([source, target], hip.stream.value) for _ in range(2)][1]
+    require((found.way, found.fall) == ("work", "prepare"), f"without border: {found}")
+
+
 def safety(hip, gfxgraph):
     """Identity, fingerprint, strict mode, the report, and the lint of what is baked in."""
     work = Adder(hip)
@@ -234,7 +280,7 @@ def without_hooks(hip, gfxgraph):
 
 
 PROGRAMS = {"values": values, "arguments": arguments, "exceptions": exceptions, "falls": falls, "validation": validation,
-            "safety": safety, "decode": decode, "threads": threads, "without_hooks": without_hooks}
+            "borders": borders, "safety": safety, "decode": decode, "threads": threads, "without_hooks": without_hooks}
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ from ._enabling import disable, enable, health_check, is_enabled, stats
 from ._hip import HipError, empty
 from ._library import Error
 from .arrays import DeviceArray, device_memory, stream_handle
+from .borders import Border
 from .capturing import Capture, Captured, capture
 from .flow import Branch, Branches, Composition, Loop, Pipeline, metrics
 from .pools import Call, DecodePool, Pool, State, Tensor
@@ -50,10 +51,11 @@ from .session import MODES, BufferResult, Session, Step, Verification
 from .stepping import step
 from .trace import Buffer, Input, Output, Parameter, Place, Range, Trace
 
-__all__ = ["MODES", "Branch", "Branches", "Buffer", "BufferResult", "Call", "Capture", "Captured", "Composition", "DecodePool",
-           "DeviceArray", "Error", "HipError", "Input", "Loop", "Output", "Parameter", "Pipeline", "Place", "Pool", "Range",
-           "Session", "State", "Step", "Tensor", "Trace", "Verification", "capture", "device_memory", "disable", "empty",
-           "enable", "health_check", "is_enabled", "metrics", "stats", "step", "stream_handle", "version"]
+__all__ = ["MODES", "Border", "Branch", "Branches", "Buffer", "BufferResult", "Call", "Capture", "Captured", "Composition",
+           "DecodePool", "DeviceArray", "Error", "HipError", "Input", "Loop", "Output", "Parameter", "Pipeline", "Place",
+           "Pool", "Range", "Session", "State", "Step", "Tensor", "Trace", "Verification", "capture", "device_memory",
+           "disable", "empty", "enable", "health_check", "is_enabled", "metrics", "stats", "step", "stream_handle",
+           "version"]
 
 
 def version() -> str:

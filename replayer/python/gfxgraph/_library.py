@@ -18,6 +18,8 @@ def _structure(name: str, *fields: tuple[str, Any]) -> type[ctypes.Structure]:
     return type(name, (ctypes.Structure,), {"_fields_": [("struct_size", c_uint32), *fields]})
 
 
+BorderInfo = _structure("BorderInfo", ("kind", c_uint32), ("number", c_uint32), ("reserved", c_uint32), ("name", c_char_p))
+BORDER = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(BorderInfo))
 LOG = ctypes.CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
 TraceOptions = _structure("TraceOptions", ("allow_torn", c_uint32), ("allow_incomplete", c_uint32),
                            ("pointers", c_uint32), ("max_operations", c_uint64))
@@ -28,7 +30,7 @@ SessionOptions = _structure(
     ("release", c_void_p), ("allocator_context", c_void_p), ("memory", c_uint32), ("reserved", c_uint32),
     ("place", c_uint32), ("reserved2", c_uint32))
 StepOptions = _structure("StepOptions", ("mode", c_int32), ("graph_max_nodes", c_uint32), ("graph_linear", c_uint32),
-                          ("keep_memory", c_uint32), ("auto_milliseconds", c_uint32), ("border", c_void_p),
+                          ("keep_memory", c_uint32), ("auto_milliseconds", c_uint32), ("border", BORDER),
                           ("border_context", c_void_p))
 Environment = _structure(
     "Environment", ("emulated", c_uint32), ("gfxgraph_version", c_char_p), ("gpu_arch", c_char_p),

@@ -34,6 +34,7 @@ StateInfo = _plain("StateInfo", ("name", c_char_p), ("memory", c_void_p), ("byte
 CallInfo = _structure("CallInfo", ("captured", c_uint32), ("size", c_uint64), ("memory", POINTER(c_void_p)),
                       ("hip_stream", c_void_p), ("max_length", c_uint64), ("lengths", c_void_p), ("block_table", c_void_p))
 WORK = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(CallInfo))
+BORDER = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(lib.BorderInfo), POINTER(CallInfo))
 FallInfo = _structure("FallInfo", ("bucket", c_uint32), ("bucket_size", c_uint64), ("way", c_uint32), ("next_way", c_uint32),
                       ("fall", c_uint32), ("reserved", c_uint32), ("text", c_char_p))
 FELL = ctypes.CFUNCTYPE(None, c_void_p, POINTER(FallInfo))
@@ -44,7 +45,7 @@ PoolOptions = _structure(
     ("max_device_bytes", c_uint64), ("capture_milliseconds", c_uint32), ("state_count", c_uint32),
     ("states", POINTER(StateInfo)), ("tolerance", c_double * KINDS), ("choose", c_uint32), ("measure_ways", c_uint32),
     ("measure_runs", c_uint32), ("warm_measures", c_uint32), ("max_device_share", c_double), ("safety", c_uint32),
-    ("digest", c_uint32), ("fingerprint", c_char_p), ("border", c_void_p), ("border_context", c_void_p))
+    ("digest", c_uint32), ("fingerprint", c_char_p), ("border", BORDER), ("border_context", c_void_p))
 PoolRun = _structure("PoolRun", ("timed", c_uint32), ("size", c_uint64), ("memory", POINTER(c_void_p)),
                      ("hip_stream", c_void_p))
 PoolResult = _structure("PoolResult", ("way", c_uint32), ("bucket", c_uint32), ("fall", c_uint32), ("bucket_size", c_uint64),

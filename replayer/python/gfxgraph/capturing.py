@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ctypes import byref, c_void_p
 from types import TracebackType
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from . import _library as lib
 from .arrays import stream_handle
+from .borders import Border
 from .session import Session, Step
 from .trace import Trace
 
@@ -69,9 +70,9 @@ class Capture:
 class Captured(Step):
     """The step that a with block captured; a gfxgraph.Step from the end of the block on. See gfxgraph.capture()."""
 
-    def __init__(self, captured: Capture, mode: str) -> None:
+    def __init__(self, captured: Capture, mode: str, border: Optional[Callable[[Border], object]]) -> None:
         self._capture: Optional[Capture] = captured
-        self._mode = mode
+        self._mode, self._at_borders = mode, border
         self._handle = c_void_p()
 
     def __enter__(self) -> Captured:
@@ -85,7 +86,7 @@ class Captured(Step):
         if kind is not None:
             return captured.abandon()
         session = Session(captured.end())
-        super().__init__(session, session.trace.range(captured.name), self._mode)
+        super().__init__(session, session.trace.range(captured.name), self._mode, border=self._at_borders)
         return None
 
     @property
@@ -97,7 +98,7 @@ class Captured(Step):
 
 
 def capture(stream: Any = None, *, mode: str = "auto", name: str = "step", hold: bool = False, contents: bool = False,
-            wait_seconds: float = 10) -> Captured:
+            wait_seconds: float = 10, border: Optional[Callable[[Border], object]] = None) -> Captured:
     """Captures the work of a with block on `stream`, and makes a step of it that runs in place.
 
         with gfxgraph.capture(stream, mode="graph") as step:
@@ -105,6 +106,7 @@ def capture(stream: Any = None, *, mode: str = "auto", name: str = "step", hold:
         step.run(stream)
 
     An exception in the block abandons the capture and passes. What the work reads on the host is fixed by the capture; memory
-    that the program frees later makes run() raise an Error that names it. Arguments as for Capture; `mode` as for Session.step().
+    that the program frees later makes run() raise an Error that names it. Arguments as for Capture; `mode` and
+    `border` as for Session.step().
     """
-    return Captured(Capture(stream, name=name, hold=hold, contents=contents, wait_seconds=wait_seconds), mode)
+    return Captured(Capture(stream, name=name, hold=hold, contents=contents, wait_seconds=wait_seconds), mode, border)

@@ -15,6 +15,7 @@ from typing import Any, Callable, NamedTuple, Optional, Union
 from . import _library as lib
 from . import _production as native
 from . import arrays
+from .borders import Guard
 from .pools import Call, Function, Latency, Pool, Tensor, by_name, latency, memory_of
 from .session import Step
 
@@ -40,16 +41,19 @@ class _Piece:
                                      None if step is None else step._handle, advances,
                                      native.number(native.WAYS, first_way, "first_way"))
 
+    def guards(self) -> list[Guard]:
+        of_step = None if self.step is None else self.step._guard
+        return [one for one in (self.function, of_step) if one is not None]
+
 
 def _check(pieces: Sequence[_Piece], status: int) -> None:
     """Raises what one of the functions raised in this thread, else the library's error."""
     failed: Optional[BaseException] = None
-    for piece in pieces:
-        if piece.function is not None:
-            try:
-                piece.function.check(1 if getattr(piece.function._raised, "error", None) is not None else 0)
-            except BaseException as error:
-                failed = failed or error
+    for guard in [one for piece in pieces for one in piece.guards()]:
+        try:
+            guard.check(1 if guard.has_raised() else 0)
+        except BaseException as error:
+            failed = failed or error
     if status == 0:
         return
     raise failed or lib.Error(status)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import json
 import math
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from ctypes import byref, c_int32, c_uint32, c_uint64, c_void_p
 from typing import Any, Callable, NamedTuple, Optional, Union
@@ -21,13 +20,13 @@ from typing import Any, Callable, NamedTuple, Optional, Union
 from . import _library as lib
 from . import _production as native
 from . import arrays
+from .borders import Border, Guard, border_of
 
 __all__ = ["Baked", "Call", "DecodePool", "Fall", "Latency", "Pool", "PoolResult", "PoolStatistics", "State", "Tensor",
            "WayFigures"]
 
 _FLOATS = {"f2": "f16", "f4": "f32", "f8": "f64"}
 _USES = {"input": native.INPUT, "output": native.OUTPUT, "both": native.INPUT | native.OUTPUT}
-_RAISED = 1 << 20  # the status of a function that raised; none of the library's
 
 
 class Tensor(NamedTuple):
@@ -104,31 +103,13 @@ class Call:
         return self.tensors[name]
 
 
-class Function:
-    """A function of the caller as the library calls it. What it raises comes out of the call that called it, as it was."""
+class Function(Guard):
+    """A function of the caller as the library calls it."""
 
     def __init__(self, function: Callable[[Call], object], tensors: Sequence[Tensor] = ()) -> None:
-        self._raised = threading.local()
+        super().__init__()
         self._function, self._tensors = function, tuple(tensors)
         self.native = native.WORK(lambda _, call: self.guarded(lambda: self._function(Call(call.contents, self._tensors))))
-
-    def guarded(self, function: Callable[[], object]) -> int:
-        try:
-            function()
-            return 0
-        except BaseException as error:  # raised again by check(), never lost
-            if getattr(self._raised, "error", None) is None:
-                self._raised.error = error
-            return _RAISED
-
-    def check(self, status: int) -> None:
-        error = getattr(self._raised, "error", None)
-        self._raised.error = None
-        if status == 0:
-            return
-        if error is not None:
-            raise error
-        raise lib.Error(status)
 
 
 class Latency(NamedTuple):
@@ -229,8 +210,10 @@ class Pool(lib.Owner):
     first_way, choose ("first", "measured"): which way is taken. beyond: "refuse" or "work" for more rows than the largest bucket
     has. max_device_bytes, max_device_share (0.8: of the device's memory): caps that a bucket is checked against before it is
     allocated. validate_every: every n-th run is compared with the work, numbers by `tolerance` ({"f32": 1e-5}). safety: "off",
-    "identity", "fingerprint", "shadow", "strict". on_fall: called with a Fall when a way is given up. Any thread may use a pool.
-    Errors: gfxgraph.Error, as gfxgraph/production.h has them.
+    "identity", "fingerprint", "shadow", "strict". on_fall: called with a Fall when a way is given up. border(border, call): does
+    what the work's host does where it waits, reads what the device computed or has a function called, at each gfxgraph.Border of
+    a step; all work before it has ended, and what it raises comes out of the run. Without it such work goes by `work`
+    ("prepare"). Any thread may use a pool. Errors: gfxgraph.Error, as gfxgraph/production.h has them.
     """
 
     _destroy = "pool_destroy"
@@ -241,13 +224,17 @@ class Pool(lib.Owner):
                  max_device_share: float = 0, capture_seconds: float = 10, measure_ways: Sequence[str] = (),
                  measure_runs: int = 0, warm_measures: bool = False,
                  safety: str = "off", digest: bool = False, fingerprint: Optional[str] = None,
-                 on_fall: Optional[Callable[[Fall], None]] = None) -> None:
+                 on_fall: Optional[Callable[[Fall], None]] = None,
+                 border: Optional[Callable[[Border, Call], object]] = None) -> None:
         self.tensors = tuple(tensors)
         if len({tensor.name for tensor in self.tensors}) != len(self.tensors):
             raise ValueError("two tensors have one name")
         self.sizes = tuple(sizes)
         self._function = Function(work, self.tensors)
         self._fell = native.FELL() if on_fall is None else native.FELL(lambda _, fall: on_fall(_fall(fall.contents)))
+        self._border = native.BORDER() if border is None else native.BORDER(
+            lambda _, at, call: self._function.guarded(
+                lambda: border(border_of(at.contents), Call(call.contents, self.tensors))))
         self._states = tuple(states)
         options = native.defaults(
             "pool_options", size_count=len(self.sizes), sizes=(c_uint64 * max(len(self.sizes), 1))(*self.sizes),
@@ -258,7 +245,8 @@ class Pool(lib.Owner):
             states=_infos(native.StateInfo, self._states), choose=native.number(("first", "measured"), choose, "choose"),
             measure_ways=sum(1 << native.number(native.WAYS, way, "way") for way in set(measure_ways)), measure_runs=measure_runs,
             warm_measures=warm_measures, max_device_share=max_device_share,
-            safety=native.number(native.SAFETIES, safety, "safety"), digest=digest, fingerprint=native.optional(fingerprint))
+            safety=native.number(native.SAFETIES, safety, "safety"), digest=digest, fingerprint=native.optional(fingerprint),
+            border=self._border)
         for kind, value in (tolerance or {}).items():
             options.tolerance[native.number(native.TYPES, kind, "type")] = value
         handle = c_void_p()

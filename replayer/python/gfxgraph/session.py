@@ -8,6 +8,7 @@ from typing import Any, Callable, NamedTuple, Optional, Union
 
 from . import _library as lib
 from . import arrays
+from .borders import Border, Guard, border_of
 from .trace import Buffer, Input, Output, Parameter, Range, Trace
 
 MODES = ("eager", "batch", "graph", "auto", "packets")
@@ -113,9 +114,10 @@ class Session(lib.Owner):
         return info.device_bytes, info.host_bytes
 
     def step(self, range: Union[Range, str] = "all", mode: str = "auto", *, keep_memory: bool = False,
-             graph_max_nodes: int = 0, graph_linear: bool = False) -> Step:
+             graph_max_nodes: int = 0, graph_linear: bool = False,
+             border: Optional[Callable[[Border], object]] = None) -> Step:
         return Step(self, range, mode, keep_memory=keep_memory, graph_max_nodes=graph_max_nodes,
-                    graph_linear=graph_linear)
+                    graph_linear=graph_linear, border=border)
 
     def _info(self) -> Any:
         return lib.describe("session_info", lib.SessionInfo, self._handle)
@@ -151,17 +153,23 @@ class Step(lib.Owner):
     """A range of a session's trace, prepared in one mode; runs as often as wanted.
 
     `stream` of run() is a hipStream_t as an integer, or an object of CuPy, torch or cuda.core; without one the step runs on a
-    stream of its own.
+    stream of its own. `border`: of a captured step, does what the program's host did at each gfxgraph.Border; all work before it
+    has ended then, and what it raises comes out of run().
     """
 
     _destroy = "step_destroy"
 
     def __init__(self, session: Session, range: Union[Range, str] = "all", mode: str = "auto", *,
-                 keep_memory: bool = False, graph_max_nodes: int = 0, graph_linear: bool = False) -> None:
+                 keep_memory: bool = False, graph_max_nodes: int = 0, graph_linear: bool = False,
+                 border: Optional[Callable[[Border], object]] = None) -> None:
         self.session = session
         self.range = session.trace.range(range) if isinstance(range, str) else range
         options = lib.options("step", mode=MODES.index(mode), keep_memory=keep_memory, graph_max_nodes=graph_max_nodes,
                            graph_linear=graph_linear)
+        self._guard = Guard()
+        self._border = lib.BORDER() if border is None else lib.BORDER(
+            lambda _, at: self._guard.guarded(lambda: border(border_of(at.contents))))
+        options.border = self._border
         self._outputs: dict[int, Any] = {}  # memory that runs write to
         self._pointed_to: dict[tuple[int, int], Any] = {}  # by arguments: launch and offset
         handle = c_void_p()
@@ -174,7 +182,7 @@ class Step(lib.Owner):
     def run(self, stream: Any = None) -> None:
         """Submits the step, behind the stream's work and before what it gets afterwards, and does not wait. Mode eager waits for
         the stream and runs on streams of its own: wait() orders what follows."""
-        lib.call("step_run", self._handle, self._stream(stream))
+        self._guard.check(lib.library.gfxgraph_step_run(self._handle, self._stream(stream)))
 
     def run_unfenced(self, stream: Any = None) -> None:
         """Mode packets: neither behind the stream's work nor before what it gets afterwards; wait() orders both."""
