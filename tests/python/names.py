@@ -247,6 +247,78 @@ def graphs(hip, gfxgraph):
     require(called == ["hipGraphLaunch"] and replayed, str(called))
 
 
+def hooks(hip, gfxgraph):
+    """Of a graph and of the process: where they are called, in which order, what passes, and what ends with a graph."""
+    import gfxgraph.torch as cuda
+
+    array, stream, seen = hip.array([0] * 64), hip.stream.value, []
+    graph = cuda.CUDAGraph()
+    process = [getattr(cuda, f"register_graph_{place}_hook")(lambda given, place=place: seen.append(("process", place)))
+               for place in ("capture_start", "capture_end", "instantiate", "replay_start", "replay_end")]
+
+    def failing(_):
+        raise ArithmeticError("of the program")
+
+    process.append(cuda.register_graph_replay_start_hook(failing))  # keeps nothing from going on
+    graph.register_capture_start_hook(lambda given: seen.append(("begun", cuda.is_current_stream_capturing(stream))))
+    graph.register_capture_end_hook(lambda given: seen.append(("ended", given.raw_cuda_graph() != 0)))
+    graph.register_post_instantiate_hook(lambda given: seen.append(("made", given.raw_cuda_graph_exec() != 0)))
+    first = graph.register_replay_start_hook(lambda given: seen.append(("before", given is graph)))
+    graph.register_replay_end_hook(lambda given: seen.append(("behind", given is graph)))
+    with cuda.graph(graph, stream=stream):
+        hip.add(array.address, 3, 64, stream)
+    graph.replay()
+    require(seen == [("process", "capture_start"), ("begun", True), ("process", "capture_end"), ("ended", True),
+                     ("process", "instantiate"), ("made", True), ("process", "replay_start"), ("before", True),
+                     ("process", "replay_end"), ("behind", True)], str(seen))
+    raises(RuntimeError, "keep_graph=True", graph.raw_cuda_graph)
+    for handle in (*process, first):
+        handle.remove()
+    seen.clear()
+    with graph.register_replay_start_hook(failing):
+        raises(ArithmeticError, "of the program", graph.replay)
+    require(seen == [] and array.read() == [3] * 64, f"a refused replay was submitted: {seen}, {array.read()[:3]}")
+    graph.replay()
+    require(seen == [("behind", True)] and array.read() == [6] * 64, f"{seen}, {array.read()[:3]}")
+    ended, kept = [], hip.array([1])
+    graph.register_destroy_callback(lambda: ended.append(array.read()[0]), synchronize_before_release=True)
+    graph.register_destroy_callback(lambda: failing(None))
+    graph.register_destroy_callback(lambda: ended.append("gone")).remove()
+    graph.retain_object(kept)
+    references = sys.getrefcount(kept)
+    destroyed = []
+    cuda.register_graph_destroy_hook(destroyed.append)
+    executable = graph.raw_cuda_graph_exec()
+    graph.replay()
+    graph.reset()
+    require(ended == [9] and destroyed == [{executable}], f"{ended}, {destroyed}")
+    require(sys.getrefcount(kept) == references - 1, "an object is kept")
+    graph.reset()
+    require(ended == [9], "called twice")
+
+    def held():
+        with cuda.graph(graph, stream=stream):
+            hip.add(array.address, 100, 64, stream)
+
+    with graph.register_capture_start_hook(failing):
+        raises(ArithmeticError, "of the program", held)
+    require(not cuda.is_current_stream_capturing(stream), "the capture goes on")
+    graph.capture_begin(stream=stream)
+    hip.add(array.address, 1, 64, stream)
+    graph.capture_end_pre()
+    require(graph.raw_cuda_graph() != 0, "between the ends")
+    raises(RuntimeError, "instantiate() the graph before", graph.capture_end_post)
+    graph.instantiate()
+    graph.capture_end_post()
+    graph.replay()
+    require(array.read() == [10] * 64 and graph.pools() == [graph.pool()], f"{array.read()[:3]}")
+    graph.register_destroy_callback(lambda: ended.append("end"))
+    del graph
+    require(ended == [9, "end"], f"{ended}")
+    raises(RuntimeError, "profilers", cuda.CUDAGraph().get_graph_data)
+    raises(ValueError, "enable_annotations", lambda: cuda.graph(cuda.CUDAGraph(), enable_annotations=True))
+
+
 def concurrent(hip, gfxgraph):
     """Captures of several threads at once hold each their own work."""
     import gfxgraph.torch as cuda
@@ -374,7 +446,7 @@ def without_hooks(hip, gfxgraph):
     require(array.read() == [0] * 64, "nothing was done")
 
 
-PROGRAMS = {"decorator": decorator, "buckets": buckets, "cap": cap, "conditions": conditions, "graphs": graphs,
+PROGRAMS = {"decorator": decorator, "buckets": buckets, "cap": cap, "conditions": conditions, "graphs": graphs, "hooks": hooks,
             "concurrent": concurrent, "callables": callables, "memory": memory, "enabling": enabling, "without_hooks": without_hooks}
 
 if __name__ == "__main__":

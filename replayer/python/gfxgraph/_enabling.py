@@ -14,7 +14,6 @@ from ctypes import byref, c_int, c_size_t
 from typing import Any, Optional
 
 _LOGGER = logging.getLogger("gfxgraph")
-_PATCHED = ("CUDAGraph", "graph", "make_graphed_callables", "graph_pool_handle")
 
 
 class _Counts:
@@ -58,7 +57,7 @@ class _Counts:
 counts = _Counts()
 _enabled_at: Optional[float] = None
 _validate = False
-_before: dict[str, Any] = {}
+_before: list[tuple[Any, str, Any]] = []
 
 
 def enable(*, debug: bool = False, validate: bool = False) -> None:
@@ -77,18 +76,18 @@ def enable(*, debug: bool = False, validate: bool = False) -> None:
     if torch is not None:
         from . import torch as graphs
 
-        for name in _PATCHED:
-            if hasattr(torch.cuda, name):
-                _before[name] = getattr(torch.cuda, name)
-                setattr(torch.cuda, name, getattr(graphs, name))
+        for module in (torch.cuda, getattr(torch.cuda, "graphs", None)):
+            for name in graphs.__all__:
+                if hasattr(module, name):
+                    _before.append((module, name, getattr(module, name)))
+                    setattr(module, name, getattr(graphs, name))
 
 
 def disable() -> None:
     """Torch's own classes again. Graphs that exist go on."""
     global _enabled_at, _validate
-    torch = sys.modules.get("torch")
-    for name, value in _before.items():
-        setattr(torch.cuda, name, value)  # type: ignore[union-attr]
+    for module, name, value in _before:
+        setattr(module, name, value)
     _before.clear()
     _enabled_at, _validate = None, False
 
