@@ -140,6 +140,34 @@ def refused(build, scratch):
     require(bytes(read_only(array)[0]) == array.tobytes(), "NumPy's bytes")
 
 
+def host(build, scratch):
+    """Tensors of the host that have DLPack alone, as torch's: read and written in place, kept, and refused as NumPy's arrays are."""
+    gfxgraph = load(build)
+    read_only, writable = gfxgraph.arrays.read_only, gfxgraph.arrays.writable
+    memory = (ctypes.c_int32 * 6)(*range(6))
+    array = gfxgraph.DeviceArray(ctypes.addressof(memory), (2, 3), "<i4", memory)
+    for device in (1, 11):
+        tensor = Exchanged(gfxgraph, array, device)
+        kept, size = read_only(tensor)
+        require(size == 24 and bytes(kept) == bytes(memory), f"device type {device}")
+        gone = weakref.ref(tensor)
+        del tensor
+        gc.collect()
+        require(gone() is not None, "the tensor is kept")
+        del kept
+        gc.collect()
+        require(gone() is None, "the tensor is let go of")
+    kept, size = writable(Exchanged(gfxgraph, array, 1))
+    kept[4:8] = struct.pack("<i", 77)
+    require(memory[1] == 77, "written in place")
+    nothing = gfxgraph.DeviceArray(0, (0, 3), "<i4", None)
+    require(read_only(Exchanged(gfxgraph, nothing, 1))[1] == 0, "without elements")
+    raises(ValueError, lambda: read_only(Exchanged(gfxgraph, array, 1, strides=(1, 2))), "(2, 3)", "(4, 8)", "contiguous")
+    raises(TypeError, lambda: read_only(Exchanged(gfxgraph, array)), "device memory", "bind")
+    raises(TypeError, lambda: read_only(Exchanged(gfxgraph, array, 2)), "bytes-like")
+    raises(TypeError, lambda: gfxgraph.device_memory(Exchanged(gfxgraph, array, 1)), "device type 1", "ROCm")
+
+
 def work(trace):
     """Step 2 of tests/e2e/programs/steps.hip over memory that other objects own."""
     import gfxgraph
@@ -200,4 +228,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--work":
         work(sys.argv[2])
     else:
-        main({"interfaces": interfaces, "dlpack": dlpack, "streams": streams, "refused": refused, "session": session})
+        main({"interfaces": interfaces, "dlpack": dlpack, "streams": streams, "refused": refused, "host": host, "session": session})

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Optional
 
 __all__ = ["DeviceArray", "device_memory", "stream_handle"]
 
-_ROCM, _ROCM_HOST = 10, 11  # DLDeviceType: kDLROCM, kDLROCMHost
+_CPU, _ROCM, _ROCM_HOST = 1, 10, 11  # DLDeviceType: kDLCPU, kDLROCM, kDLROCMHost
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLDataTypeCode
 _LETTERS = {code: letter for letter, code in _KINDS.items()}
 _BFLOAT = 4
@@ -117,6 +117,10 @@ def _from_dlpack(value: Any) -> Memory:
         capsule = value.__dlpack__(stream=-1)  # as it is: whoever launches orders the work
     except TypeError:
         capsule = value.__dlpack__()
+    return _of_capsule(value, capsule, int(device))
+
+
+def _of_capsule(value: Any, capsule: Any, device: int) -> Memory:
     readonly = False
     if _capsule_valid(capsule, b"dltensor"):
         tensor = _Managed.from_address(_capsule_pointer(capsule, b"dltensor")).tensor
@@ -138,7 +142,7 @@ def _from_dlpack(value: Any) -> Memory:
     strides = tuple(tensor.strides[n] * item for n in range(tensor.ndim)) if tensor.strides else None
     # The capsule owns the tensor as long as nobody takes it over.
     return _made((tensor.data or 0) + tensor.byte_offset, shape, strides, f"{'|' if item == 1 else '<'}{letter}{item}", item,
-                 readonly, int(device), (capsule, value))
+                 readonly, device, (capsule, value))
 
 
 def is_device_array(value: Any) -> bool:
@@ -200,11 +204,26 @@ def _bytes(data: Any) -> memoryview:
     if is_device_array(data):
         raise TypeError(f"{type(data).__name__} is device memory, and this takes host memory; gfxgraph.Session.bind() uses "
                         "device memory in place of a buffer")
-    view = memoryview(data)
+    view = _view(data)
     if not view.c_contiguous:
         raise ValueError(f"{type(data).__name__}: an array of shape {view.shape} with strides of {view.strides} bytes is not "
                          "contiguous in C order; pass a contiguous copy of it")
     return view.cast("B")
+
+
+def _view(data: Any) -> memoryview:
+    try:
+        return memoryview(data)
+    except TypeError:
+        # torch's tensors of the host have no buffer protocol.
+        if not hasattr(data, "__dlpack_device__") or int(data.__dlpack_device__()[0]) not in (_CPU, _ROCM_HOST):
+            raise
+    memory = _of_capsule(data, data.__dlpack__(), -1)
+    made: Any = type("HostBytes", (ctypes.c_char * memory.size_bytes,), {})
+    place = made.from_address(memory.address) if memory.size_bytes else made()
+    place.owner = memory.owner
+    view = memoryview(place).cast("B")
+    return view.toreadonly() if memory.readonly else view
 
 
 def copy_to_host(hip_library: str, memory: Memory) -> Any:
