@@ -374,6 +374,75 @@ def callables(hip, gfxgraph):
     raises(EOFError, "of the program", lambda: cuda.make_graphed_callables(failing, (sample,), stream=stream))
 
 
+def serving(hip, gfxgraph):
+    """vLLM's wrapper by batch descriptors and SGLang's backend by shapes: modes, values, moved inputs, failures alone."""
+    from gfxgraph.serving import CUDAGraphWrapper, GraphBackend
+
+    stream, calls = hip.stream.value, []
+    context = types.SimpleNamespace(batch_descriptor=None, cudagraph_runtime_mode="NONE")
+
+    def model(x, waits=False):
+        calls.append(x.shape[0])
+        y = gfxgraph.empty(x.shape, "<i4", stream)
+        hip.copy(y.address, x.address, 4 * COLUMNS * x.shape[0], stream)
+        hip.add(y.address, 5, COLUMNS * x.shape[0], stream)
+        return y
+
+    model.layers = 7
+    wrapper = CUDAGraphWrapper(model, None, "FULL", forward_context=lambda: context, stream=stream)
+    require(wrapper.layers == 7 and wrapper.unwrap() is model and not hasattr(wrapper, "nothing"), "attributes")
+    inputs = {size: hip.array(rows(size), COLUMNS) for size in (2, 4)}
+    for mode in ("NONE", "PIECEWISE"):  # another's
+        context.cudagraph_runtime_mode = mode
+        require(content(hip, wrapper(inputs[2])) == [value + 5 for value in rows(2)], mode)
+    require(calls == [2, 2] and not wrapper.concrete_cudagraph_entries, str(calls))
+    context.cudagraph_runtime_mode = "FULL"
+    raises(ValueError, "without a batch descriptor", lambda: wrapper(inputs[2]))
+    for turn in range(3):
+        for size, x in inputs.items():
+            x.write(rows(size, 10 * turn))
+            context.batch_descriptor = ("tokens", size)
+            require(content(hip, wrapper(x)) == [value + 5 for value in rows(size, 10 * turn)], f"{turn}, {size}")
+    require(calls == [2, 2, 2, 4] and len(wrapper.concrete_cudagraph_entries) == 2, str(calls))
+    raises(ValueError, "device array 0", lambda: wrapper(hip.array(rows(4), COLUMNS)))
+    wrapper.clear_graphs()
+    wrapper(inputs[4])
+    require(calls == [2, 2, 2, 4, 4], "cleared")
+    raises(RuntimeError, "vLLM is not loaded", lambda: CUDAGraphWrapper(model)(inputs[2]))
+    raises(ValueError, "NONE", lambda: CUDAGraphWrapper(model, runtime_mode="NONE"))
+
+    backend, hooks = GraphBackend(warmup=2), []
+    raises(RuntimeError, "within capture_session", lambda: backend.capture_one(2, lambda: model(inputs[2])))
+    calls.clear()
+
+    def invalid():
+        hip.library.hipStreamSynchronize(hip.stream)  # which a capture cannot hold
+
+    def failing():
+        raise BufferError("of the program")
+
+    before = gfxgraph.stats()["fallback_count"]
+    with backend.capture_session(stream):
+        for size, x in inputs.items():
+            backend.capture_one(size, lambda x=x: model(x), x, lambda: hooks.append(1))
+        backend.capture_one("invalid", invalid)
+        raises(BufferError, "of the program", lambda: backend.capture_one("failing", failing))
+    require(calls == [2, 2, 2, 4, 4, 4] and len(hooks) == 4, f"{calls}, {hooks}")
+    require([backend.can_run(None, key) for key in (2, 4, 8, "invalid", "failing")] == [True, True, False, False, False], "can_run")
+    require(list(backend.failures()) == ["invalid"] and gfxgraph.stats()["fallback_count"] == before + 1, str(backend.failures()))
+    for turn in range(3):
+        for size, x in inputs.items():
+            x.write(rows(size, 100 * turn))
+            with backend.replay_session():
+                output = backend.replay(size, None, stream=stream)
+            require(content(hip, output) == [value + 5 for value in rows(size, 100 * turn)], f"{turn}, {size}")
+    require(calls == [2, 2, 2, 4, 4, 4], "called again")
+    raises(KeyError, "was not captured", lambda: backend.replay(8, None))
+    raises(KeyError, "could not be captured: hipStreamEndCapture", lambda: backend.replay("invalid", None))
+    backend.cleanup()
+    require(not backend.can_run(None, 2), "cleaned up")
+
+
 def memory(hip, gfxgraph):
     """empty(): an array's memory is used again by the same size and stream only, and not while a step keeps it."""
     from gfxgraph import _hip
@@ -447,7 +516,7 @@ def without_hooks(hip, gfxgraph):
 
 
 PROGRAMS = {"decorator": decorator, "buckets": buckets, "cap": cap, "conditions": conditions, "graphs": graphs, "hooks": hooks,
-            "concurrent": concurrent, "callables": callables, "memory": memory, "enabling": enabling, "without_hooks": without_hooks}
+            "concurrent": concurrent, "callables": callables, "serving": serving, "memory": memory, "enabling": enabling, "without_hooks": without_hooks}
 
 if __name__ == "__main__":
     programs(PROGRAMS, os.path.abspath(__file__), lambda what: [] if what == "without_hooks" else ["--capture", "--capture-api"])
