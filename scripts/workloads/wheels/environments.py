@@ -29,7 +29,7 @@ class Environment:
     title: str
     suite: str
     debian: list
-    wheels: list
+    wheels: list  # may be empty: all of it is Debian's
     python: str = ROOTS_PYTHON
     stubs: dict = field(default_factory=dict)
     links: dict = field(default_factory=dict)
@@ -80,6 +80,10 @@ class Environment:
         if done.exists() and done.read_text(encoding="utf-8") == said:
             return
         shutil.rmtree(self.folder / "site", ignore_errors=True)
+        (self.folder / "site").mkdir()
+        if not self.wheels:
+            done.write_text(said, encoding="utf-8")
+            return
         platforms = [word for one in PLATFORMS for word in ("--platform", one)]
         called([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--ignore-requires-python", "--only-binary=:all:", "--python-version",
                 self.python, *platforms, "--target", self.folder / "site", *self.wheels], f"wheels of {self.name}")

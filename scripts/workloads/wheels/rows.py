@@ -16,13 +16,18 @@ def judge(text, _scratch):
         raise Broken(wrong[0] if wrong else "it compares nothing")
     found = [re.search(r": as (.*), difference (\S+) of", line).groups() for line in lines]
     largest = max((difference for _, difference in found), key=float)
-    return f"{len(lines)} as {found[0][0]}, difference at most {largest}"
+    return f"{len(lines)} as {' and '.join(dict.fromkeys(reference for reference, _ in found))}, difference at most {largest}"
+
+
+def script(program, arguments):
+    interpreter = table.ENVIRONMENTS[program.environment].interpreter()
+    return [interpreter, "-W", "ignore", f"tests/workloads/python/{program.file}.py", *arguments]
 
 
 def workload(program, build):
     environment = table.ENVIRONMENTS[program.environment]
     variables = environment.variables(build) | program.settings
-    command = [environment.interpreter(), "-W", "ignore", f"tests/workloads/python/{program.file}.py", *program.arguments]
+    command = script(program, program.arguments)
     return Workload(program.name, environment.suite, lambda _: command, judge, environment=variables, modes=MODES,
                     check_options=("--tool", "all"))
 
@@ -47,8 +52,16 @@ def left_out(row, environment):
 class Row(Measured):
     """One row of docs/results/python.md."""
 
+    def __init__(self, program, build, scratch):
+        super().__init__(workload(program, build), build, scratch)
+        self.program = program
+
     def measure(self, row):
         info, printed = super().measure(row)
+        if self.program.captured:
+            done, _ = self.tool("gfxgraph", "run", "--device", "emulated", "--capture", "--capture-api", "--",
+                                *script(self.program, self.program.captured))
+            row["result"] += f"; with steps of its own {judge(done.stdout, None)}"
         row["graph_launches"] = info["events"].get("graph_launch", 0)
         row["printed"] = [line for line in printed.splitlines() if ", difference " in line]
         wrong, reports = self.accelerated(printed)

@@ -23,6 +23,8 @@ ENVIRONMENTS = {one.name: one for one in (
                  "librccl1", "libroctx64-4", "librocm-smi64-7", "librocthrust-dev", "librocprim-dev", "libhipcub-dev"],
                 ["cupy-rocm-7-0==14.2.0", "fastrlock==0.8.4", NUMPY, "scipy==1.16.3"], stubs=TRACER,
                 settings={"CUPY_CACHE_DIR": "{folder}/home", "ROCM_HOME": "/usr"}),
+    Environment("torch", "torch 2.14 of Debian, for the CPU", "forky", ["python3", "python3-torch", "python3-numpy", "libhiprtc6", "libhiprtc-builtins6"], [],
+                note="Its classes, hooks and modules with gfxgraph.torch; device arrays and kernels are not torch's, which has no device here."),
     Environment("jax", "JAX 0.5.0", "sid",
                 ["libhipsolver0", "librocsolver0", "libhipfft0", "librocfft0", "libmiopen1", "libhipblas2", "libhipsparse1", "libhiprand1",
                  "libhiprtc6", "libhiprtc-builtins6", "libroctx64-4", "libnuma1"],
@@ -71,12 +73,14 @@ ENVIRONMENTS = {one.name: one for one in (
 @dataclass
 class Program:
     """tests/workloads/python/FILE.py with the arguments, in one of the environments. `reason`: it does not get as far as its values, and
-    that is not gfxgraph's doing; the row has it. `explained`: what gfxgraph check finds in it, by class and a part of the kernel's name."""
+    that is not gfxgraph's doing; the row has it. `captured`: the arguments of a run with gfxgraph's hooks, in which it captures steps of
+    itself. `explained`: what gfxgraph check finds in it, by class and a part of the kernel's name."""
     name: str
     environment: str
     file: str
     arguments: tuple = ()
     settings: dict = field(default_factory=dict)
+    captured: tuple = ()
     explained: dict = field(default_factory=dict)
 
 
@@ -100,6 +104,8 @@ PROGRAMS = [
     Program("cupy-kernels", "cupy", "cupy_arrays", ("kernels", "numbers", "streams"), explained=UNFINISHED),
     Program("cupy-libraries", "cupy", "cupy_arrays", ("products", "fourier", "solves", "sparse"), explained=UNFINISHED | ENDED),
     Program("cupy-captured", "cupy", "cupy_arrays", ("captured",)),
+    Program("cupy-exchange", "cupy", "cupy_exchange", ("pools",), captured=("pools", "steps", "graphs")),
+    Program("torch-graphs", "torch", "torch_graphs", ("names", "replaced", "modules"), captured=("names", "replaced", "modules", "steps")),
     *[Program(f"jax-{part}", "jax", "jax_training", (part,), explained=BARE_BARRIER) for part in ("functions", "libraries", "training")],
     *[Program(f"onnxruntime-{part}", "onnxruntime", "onnxruntime_models", (part,)) for part in ("layers", "graph", "convolution")],
     Program("numba-hip", "numba-hip", "numba_kernels"),

@@ -52,7 +52,7 @@ def shown(value):
 
 def needs(environment):
     found = [f"wheels: `pip install {' '.join(environment.wheels)}`" + (
-        "" if environment.python == ROOTS_PYTHON else f", for CPython {environment.python}")]
+        "" if environment.python == ROOTS_PYTHON else f", for CPython {environment.python}")] if environment.wheels else []
     found.append(f"packages of {environment.suite}: `apt install libamdhip64-dev hipcc {' '.join(environment.debian)}`")
     own = [name for name, source in environment.stubs.items() if not source.startswith("/")]
     if own:
