@@ -95,8 +95,11 @@ def findings(build, scratch):
     kept, sarif = scratch / "kept", scratch / "all.sarif"
     done = run_pytest(build, scratch, "--gfxgraph-keep", str(kept), "--gfxgraph-sarif", str(sarif), "-n", "2")
     require(outcomes(done.stdout) == EXPECTED, f"xdist: {outcomes(done.stdout)}\n{done.stdout[-3000:]}")
-    traces = sorted(one.name for one in kept.iterdir())
+    traces = sorted(one.name for one in kept.glob("*.gfxg"))
     require(len(traces) == 5 and all("test_work.py_test_" in one for one in traces), str(traces))
+    past = kept / next(one for one in traces if one.endswith("test_past_the_end.gfxg"))
+    page = run(build.tool("gfxgraph", "report", past, past.with_suffix(".json"))).stdout
+    require("past-the-end" in page and "captures.py" in page, "the page has no finding")
     run(build.replay(kept / next(one for one in traces if one.endswith("test_right.gfxg")), "--mode", "graph", "--verify"))
     results = [one for part in json.loads(sarif.read_text())["runs"] for one in part["results"]]
     require(len([one for one in results if one["ruleId"] == "E2"]) >= 2, str(results)[:2000])

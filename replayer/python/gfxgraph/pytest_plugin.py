@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gfxgraph", "GPU work of tests, checked by gfxgraph")
     group.addoption("--gfxgraph", action="store_true", help="check the GPU work of each test")
     group.addoption("--gfxgraph-keep", metavar="FOLDER",
-                    help="keep the traces in this folder, by the tests' names")
+                    help="keep the traces in this folder, by the tests' names, and what was found in them as JSON")
     group.addoption("--gfxgraph-sarif", metavar="FILE",
                     help="write the findings of all tests to this file, as SARIF 2.1.0")
     group.addoption("--gfxgraph-device", default="auto", choices=("auto", "emulated", "real"),
@@ -124,6 +124,7 @@ class _Checks:
         trace.save(path)
         options = shlex.split(wanted["check"]) if "check" in wanted else self._options
         report, failed = checking.check(path, options)
+        path.with_suffix(".json").write_text(json.dumps(report), encoding="utf-8")  # for `gfxgraph report`
         for one in report["not_checked"]:
             item.add_report_section("call", "gfxgraph", f"not checked: {json.dumps(one)}")
         self._judge(report["findings"], expected, failed, item)
