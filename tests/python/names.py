@@ -351,6 +351,48 @@ def concurrent(hip, gfxgraph):
     require(not wrong and sorted(ended) == [0, 1, 2, 3], f"{wrong}, {ended}")
 
 
+def waits(hip, gfxgraph):
+    """No replay waits for the device: another stream, which waits for the host, holds none of them up."""
+    import gfxgraph.torch as cuda
+    from gfxgraph.hipgraph_bridge import ConditionalGraph, ShapeBucketPool
+
+    stream, other, array, added = hip.stream.value, hip.new_stream(), hip.array([0] * 64), hip.array([0] * 64)
+    inputs = [hip.array(rows(size), COLUMNS) for size in (1, 2, 3, 4)]
+    pool, conditional, graph = ShapeBucketPool(Model(hip, gfxgraph), [2, 4]), ConditionalGraph(), cuda.CUDAGraph()
+    conditional.add_branch("one", lambda *, stream: hip.add(array.address, 1, 64, stream))
+    conditional.capture(stream)
+    graphed = cuda.make_graphed_callables(Model(hip, gfxgraph), (inputs[1],), stream=stream)
+    with cuda.graph(graph, stream=stream):
+        hip.add(added.address, 1, 64, stream)
+    for x in inputs:
+        pool(x, stream)
+    hip.call("hipDeviceSynchronize")
+    release, held = threading.Event(), threading.Event()
+
+    def hold(*_):
+        held.set()
+        release.wait(60)
+
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(hold)
+    hip.call("hipStreamAddCallback", other, function, None, 0)
+    require(held.wait(60), "the function was not called")
+    try:
+        outputs = [pool(x, stream) for x in inputs] + [graphed(inputs[1], stream=stream)]
+        conditional.run("one", stream)
+        graph.replay(stream=stream)
+        hip.wait(stream)
+        not_ready = 600
+        require(hip.library.hipStreamQuery(other) == not_ready, "the other stream is done")
+        for output in outputs:
+            size = output.shape[0]
+            require(read_at(hip, output.address, size * COLUMNS) == [value + 5 for value in rows(size)], f"{size}")
+        require(read_at(hip, array.address, 1) == [2] and read_at(hip, added.address, 1) == [1], "values")
+        require(hip.library.hipStreamQuery(other) == not_ready and pool.last.way == "graph", "something waited")
+    finally:
+        release.set()
+    hip.call("hipDeviceSynchronize")
+
+
 def callables(hip, gfxgraph):
     """make_graphed_callables: outputs that the caller owns, for one function and several."""
     import gfxgraph.torch as cuda
@@ -516,7 +558,8 @@ def without_hooks(hip, gfxgraph):
 
 
 PROGRAMS = {"decorator": decorator, "buckets": buckets, "cap": cap, "conditions": conditions, "graphs": graphs, "hooks": hooks,
-            "concurrent": concurrent, "callables": callables, "serving": serving, "memory": memory, "enabling": enabling, "without_hooks": without_hooks}
+            "concurrent": concurrent, "waits": waits, "callables": callables, "serving": serving, "memory": memory,
+            "enabling": enabling, "without_hooks": without_hooks}
 
 if __name__ == "__main__":
     programs(PROGRAMS, os.path.abspath(__file__), lambda what: [] if what == "without_hooks" else ["--capture", "--capture-api"])
