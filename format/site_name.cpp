@@ -15,6 +15,11 @@ std::string site_name(const Site& site) {
                      site.symbol, site.symbol_offset_bytes);
 }
 
+std::string caller_name(const std::vector<Site>& sites, const Site& site) {
+  if (site.caller == 0 || site.caller > sites.size()) return {};
+  return site_name(sites[site.caller - 1]);
+}
+
 std::string made_name(const std::vector<Site>& sites, const AllocationBegin& begin) {
   if (begin.site == 0 || begin.site > sites.size()) return {};
   return fmt::format("{}#{}", site_name(sites[begin.site - 1]), begin.site_ordinal);

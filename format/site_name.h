@@ -13,6 +13,10 @@ namespace gfxgraph::format {
 // interpreted code: file and line, "train.py:12".
 std::string site_name(const Site& site);
 
+// Of a site of `sites`: the name of the machine code that called HIP beneath its line of
+// interpreted code; empty: there is none.
+std::string caller_name(const std::vector<Site>& sites, const Site& site);
+
 // "load_model(char const*)+0x1f4#3", the fourth allocation of this site; empty without a site.
 std::string made_name(const std::vector<Site>& sites, const AllocationBegin& begin);
 

@@ -489,6 +489,9 @@ struct Site {
   bool program = false;        // the module is the program, not a library
   bool symbol_unique = false;  // no other function of the module has this symbol
   uint32_t line = 0;  // of interpreted code, and then offset_bytes as well; 0: machine code
+  // Of interpreted code: the machine code that called HIP beneath this line, a smaller id; 0: only
+  // what calls for the interpreter (libffi), which is the same for all calls.
+  SiteId caller = 0;
 };
 
 // ---- devices ------------------------------------------------------------------------------------

@@ -51,10 +51,14 @@
 #include "recorder/recording/trace_file.h"
 #include "recorder/selection/segments.h"
 #include "recorder/selection/stretch.h"
+#include "recorder/sites/python_exit.h"
 #include "recorder/work/deferrals.h"
 #include "recorder/work/device_work.h"
 
 namespace gfxgraph::recorder {
+
+// At the end of a recorded call, when this thread holds no lock of the recorder.
+inline void call_ends() noexcept { PythonExit::ask_if_wanted(); }
 
 class Recorder final : private Guard::Owner {
  public:

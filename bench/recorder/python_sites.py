@@ -1,4 +1,4 @@
-"""What a line of Python costs a recorded launch, beside the same launch from plain C, in one run.
+"""What a line of Python costs a recorded launch, beside the same launch from a thread without Python, in one run.
 
     GFXGRAPH_NULL_DEVICE=1 gfxgraph-record --contents none -o /tmp/sites.gfxg -- python3 python_sites.py CODE_OBJECT
 
@@ -20,10 +20,11 @@ TURNS, LAUNCHES, LINES = 31, 300, 100  # fewer lines than the recorder knows
 
 def compiled(folder, name):
     path = os.path.join(folder, name)
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", path, SOURCE], check=True)
-    function = ctypes.CDLL(path).launches
-    function.restype, function.argtypes = ctypes.c_double, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
-    return function
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-pthread", "-o", path, SOURCE], check=True)
+    library = ctypes.CDLL(path)
+    for function in (library.launches, library.launches_apart):
+        function.restype, function.argtypes = ctypes.c_double, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+    return library.launches, library.launches_apart
 
 
 def known(kernel, memory, plain, module):
@@ -55,12 +56,11 @@ def main():
         if getattr(hip, name)(*arguments) != 0:
             sys.exit(name)
     with tempfile.TemporaryDirectory() as folder:
-        plain = compiled(folder, "libplain.so")
-        extension = compiled(folder, "extension" + sysconfig.get_config_var("EXT_SUFFIX"))
+        extension, plain = compiled(folder, "extension" + sysconfig.get_config_var("EXT_SUFFIX"))
 
         def report(where):
             native, python = known(kernel, memory, plain, extension)
-            print(f"{where}: known site: {native:.0f} ns from C, {python:.0f} ns from a line of Python: {python - native:+.0f} ns "
+            print(f"{where}: known site: {native:.0f} ns without Python, {python:.0f} ns from a line of Python: {python - native:+.0f} ns "
                   f"({python / native:.2f})")
             first, again = new(kernel, memory, extension)
             print(f"{where}: new line: {first:.0f} ns, again: {again:.0f} ns: {first - again:+.0f} ns")

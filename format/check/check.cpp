@@ -194,7 +194,7 @@ Result<void> Checker::add(const Graph& graph) {
 }
 
 Result<void> Checker::add(const Site& site) {
-  GFXGRAPH_TRY(check_next_id(site.id, sites_, "site"));
+  GFXGRAPH_TRY(check_next_id(site.id, static_cast<uint32_t>(site_is_line_.size()), "site"));
   GFXGRAPH_TRY(check_name(site.module, "site: module"));
   if (site.module.size() > kMostPathBytes || site.build_id.size() > kMostPathBytes) {
     return fail(Status::kCorrupt, "site: a module or build id of more than 4096 bytes");
@@ -218,7 +218,15 @@ Result<void> Checker::add(const Site& site) {
                 fmt::format("site: line {} of interpreted code, at {:#x} of a program or library",
                             site.line, site.offset_bytes));
   }
-  ++sites_;
+  if (site.caller != 0 &&
+      (site.line == 0 || site.caller > site_is_line_.size() || site_is_line_[site.caller - 1])) {
+    return fail(
+        Status::kCorrupt,
+        fmt::format("site: called from site {}, which is not earlier machine code beneath a "
+                    "line of interpreted code",
+                    site.caller));
+  }
+  site_is_line_.push_back(site.line != 0);
   return {};
 }
 

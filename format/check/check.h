@@ -117,10 +117,10 @@ class Checker {
   uint32_t graphs_ = 0;
   std::vector<StreamId> null_streams_ = {0};  // by device; 0 for a device other than 0: unknown
   std::unordered_map<StreamId, DeviceNumber, SeededHash>
-      stream_devices_;                        // without those of device 0
-  std::vector<DeviceNumber> code_devices_;    // by code object
-  std::vector<DeviceNumber> kernel_devices_;  // by kernel
-  uint32_t sites_ = 0;
+      stream_devices_;                          // without those of device 0
+  std::vector<DeviceNumber> code_devices_;      // by code object
+  std::vector<DeviceNumber> kernel_devices_;    // by kernel
+  std::vector<bool> site_is_line_;              // by id - 1
   std::vector<uint32_t> graph_host_functions_;  // number of such nodes, by graph
   HostFunctionId last_host_function_ = 0;
   RangeId last_range_ = 0;

@@ -16,7 +16,7 @@ Result<void> Checker::check_stream(StreamId id, const char* what) const {
 }
 
 Result<void> Checker::check_site(SiteId id, const char* what) const {
-  if (id > sites_) {
+  if (id > site_is_line_.size()) {
     return fail(Status::kCorrupt, fmt::format("{}: site {} does not exist", what, id));
   }
   return {};

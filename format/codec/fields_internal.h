@@ -314,6 +314,7 @@ GFXGRAPH_TABLE(Site) {
   FIELD(program);
   FIELD(symbol_unique);
   FIELD(line);
+  FIELD(caller);
 }
 
 GFXGRAPH_TABLE(Device) {

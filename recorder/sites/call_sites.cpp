@@ -83,9 +83,12 @@ size_t first_slot(const void* address, size_t slots) {
   if (const Slot* const slots = slots_.load(std::memory_order_acquire); slots != nullptr) {
     for (size_t i = first_slot(address, kSlots);; i = (i + 1) & (kSlots - 1)) {
       const void* const seen = slots[i].address.load(std::memory_order_acquire);
-      if (seen == address && !slots[i].for_python) [[likely]]
-        return slots[i].id;
-      if (seen == address || seen == nullptr) break;
+      if (seen == address) [[likely]] {
+        const Slot& slot = slots[i];
+        if (!slot.for_python || (slot.id != 0 && !PythonCode::may_be_behind())) return slot.id;
+        break;
+      }
+      if (seen == nullptr) break;
     }
   }
   try {
@@ -106,16 +109,17 @@ format::SiteId CallSites::add(const void* address) {
   size_t i = first_slot(address, kSlots);
   for (const void* seen = nullptr; (seen = own_slots_[i].address) != nullptr;
        i = (i + 1) & (kSlots - 1)) {
-    if (seen == address) return own_slots_[i].for_python ? python_.at(address) : own_slots_[i].id;
+    if (seen == address) return site_of(address, own_slots_[i]);
   }
   if (addresses_ == kMost) return 0;
-  bool for_python = false;
-  const format::SiteId id = add_module(address, for_python);
-  own_slots_[i].id = id;
-  own_slots_[i].for_python = for_python;
+  own_slots_[i].id = add_module(address, own_slots_[i].for_python);
   own_slots_[i].address.store(address, std::memory_order_release);
   ++addresses_;
-  return id;
+  return site_of(address, own_slots_[i]);
+}
+
+format::SiteId CallSites::site_of(const void* address, const Slot& slot) {
+  return slot.for_python ? python_.at(address, slot.id) : slot.id;
 }
 
 format::SiteId CallSites::add_module(const void* address, bool& for_python) {
@@ -130,11 +134,14 @@ format::SiteId CallSites::add_module(const void* address, bool& for_python) {
     module.path = program_;
   }
   if (module.path.empty()) return 0;
-  for_python = PythonCode::calls_for_it(module.path);
-  if (for_python) {
+  const PythonCode::Caller caller = PythonCode::caller(module.path);
+  if (caller == PythonCode::Caller::kInterface) {
+    for_python = true;
     python_.add_caller(address, module, search.address - search.bias);
-    return python_.at(address);
+    return 0;
   }
+  for_python = caller == PythonCode::Caller::kExtension ||
+               (PythonCode::is_loaded() && python_.has_interpreter());
   return table_.number(module, search.address - search.bias);
 }
 
@@ -157,6 +164,10 @@ format::SiteId CallSites::here(const format::Action& action) noexcept {
 
 uint32_t CallSites::next_ordinal(format::SiteId site) {
   if (site == 0) return 0;
+  {
+    const std::lock_guard lock(mutex_);
+    site = table_.line_of(site);
+  }
   if (ordinals_.size() < site) ordinals_.resize(site);
   return ordinals_[site - 1]++;
 }

@@ -18,8 +18,9 @@
 
 namespace gfxgraph::recorder {
 
-// The return address of this thread's current HIP call by the program; nullptr: none. If it is in
-// what calls C functions for Python code, the line of that code is the site.
+// The return address of this thread's current HIP call by the program; nullptr: none. If the thread
+// executes Python code, the line of that code is the site, with the place of the address beneath
+// it.
 inline constinit thread_local const void* program_call = nullptr;
 
 class CallSites {
@@ -30,13 +31,14 @@ class CallSites {
   explicit CallSites(bool redact) : redact_(redact) {}
 
   // Of a call that this thread is in. Allocates nothing and takes no lock for an address that was
-  // seen before, if no Python code is behind it. 0: nullptr, in no file, or too many sites.
+  // seen before, if the thread is none of Python's. 0: nullptr, in no file, or too many sites.
   format::SiteId at(const void* address) noexcept;
   // Of the program's call that this thread is in.
   format::SiteId here() noexcept { return at(program_call); }
   // The same if a trace stores a site for such an event.
   format::SiteId here(const format::Action& action) noexcept;
-  // Counts an allocation: returns the number of earlier ones of the site. With the recorder's lock.
+  // Counts an allocation: returns the number of earlier ones of the site, or of the whole line of
+  // Python code. With the recorder's lock.
   uint32_t next_ordinal(format::SiteId site);
   // Call before the events that name them: writes the sites that are not in the trace yet. With the
   // order's lock. Reads the symbol tables of their files.
@@ -49,12 +51,15 @@ class CallSites {
  private:
   struct Slot {
     std::atomic<const void*> address{nullptr};
-    format::SiteId id = 0;  // before `address` is stored
-    bool for_python = false;
+    // Of the machine code; 0: none, or what calls for Python. Before `address` is stored.
+    format::SiteId id = 0;
+    bool for_python = false;  // the process has an interpreter
   };
   static constexpr size_t kSlots = 2 * kMost;  // a power of 2
   format::SiteId add(const void* address);
   // Needs `mutex_`.
+  format::SiteId site_of(const void* address, const Slot& slot);
+  // Needs `mutex_`. The site of the machine code; 0: what calls for Python, or in no file.
   format::SiteId add_module(const void* address, bool& for_python);
 
   const bool redact_;

@@ -5,13 +5,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <charconv>
+#include <climits>
 #include <cstring>
 #include <span>
 
+#include "base/process/own_process.h"
 #include "base/process/preload.h"
 #include "recorder/program_memory.h"
+#include "recorder/sites/python_exit.h"
 
 namespace gfxgraph::recorder {
 
@@ -32,12 +36,13 @@ constexpr uint64_t kLowest = 4096;  // no object lies in the first page
 // Frames that are not Python code lie between those that are.
 constexpr int kMostFrames = 8;
 
-// Memory of the main thread's state ends with the process: it is read in place. That of another
-// thread is freed beneath it if the interpreter ends first.
-bool reads_in_place() noexcept {
+bool on_main_thread() noexcept {
   thread_local const bool main_thread = gettid() == getpid();
   return main_thread;
 }
+
+// The interpreter's function for the state of the calling thread, once an interpreter was found.
+constinit std::atomic<void* (*)()> thread_state{nullptr};
 
 template <typename T>
 T value_at(std::span<const std::byte> bytes, size_t offset) {
@@ -110,14 +115,36 @@ struct PythonCode::Reader {
   }
 };
 
-bool PythonCode::calls_for_it(std::string_view path) {
+PythonCode::Caller PythonCode::caller(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const auto begins = [&](std::string_view begin) { return name.starts_with(begin); };
-  return std::ranges::any_of(
-             std::array<std::string_view, 6>{"libffi.so", "libffi-", "_ctypes.", "_cffi_backend.",
-                                             "libpython3.", "python3"},
-             begins) ||
-         name.find(".cpython-3") != std::string_view::npos || name.ends_with(".abi3.so");
+  if (std::ranges::any_of(
+          std::array<std::string_view, 6>{"libffi.so", "libffi-", "_ctypes.", "_cffi_backend.",
+                                          "libpython3.", "python3"},
+          begins)) {
+    return Caller::kInterface;
+  }
+  return name.find(".cpython-3") != std::string_view::npos || name.ends_with(".abi3.so")
+             ? Caller::kExtension
+             : Caller::kOther;
+}
+
+bool PythonCode::is_loaded() {
+  static const bool program = own_program().filename().string().starts_with("python3");
+  char path[PATH_MAX];
+  return program || preload::find_loaded("libpython3.", path);
+}
+
+bool PythonCode::may_be_behind() noexcept {
+  void* (*const state)() = thread_state.load(std::memory_order_acquire);
+  return state != nullptr && state() != nullptr;
+}
+
+PythonCode::Reading::Reading() noexcept
+    : entered_(!on_main_thread() && PythonExit::enter()), in_place_(entered_ || on_main_thread()) {}
+
+PythonCode::Reading::~Reading() {
+  if (entered_) PythonExit::leave();
 }
 
 // From 3.13 on the interpreter says itself where its structures lie: words of _Py_DebugOffsets at
@@ -182,7 +209,6 @@ bool PythonCode::find_layout(unsigned long version, const void* runtime, Layout&
          layout.ascii_begin <= kMostCodeBytes;
 }
 
-// Once: an interpreter that a program loads after its first such call is not found.
 bool PythonCode::find() noexcept {
   if (looked_) return known_;
   looked_ = true;
@@ -200,9 +226,11 @@ bool PythonCode::find() noexcept {
     version = python_version(reinterpret_cast<const char* (*)()>(get)());
   }
   code_type_ = reinterpret_cast<uint64_t>(type);
-  thread_state_ = reinterpret_cast<void* (*)()>(state);
   known_ = find_layout(version, look_up("_PyRuntime"), layout_);
-  return known_;
+  if (!known_) return false;
+  thread_state.store(reinterpret_cast<void* (*)()>(state), std::memory_order_release);
+  PythonExit::want();
+  return true;
 }
 
 // Where this thread's frames led to last. They mostly lead there again, so that where each read is
@@ -295,12 +323,12 @@ std::optional<PythonCode::Place> PythonCode::place_of(uint64_t code,
   return place;
 }
 
-std::optional<PythonCode::Place> PythonCode::here() noexcept {
+std::optional<PythonCode::Place> PythonCode::here(const Reading& reading) noexcept {
   if (!find()) return std::nullopt;
-  const auto state = reinterpret_cast<uint64_t>(thread_state_());
+  const auto state = reinterpret_cast<uint64_t>(thread_state.load(std::memory_order_relaxed)());
   if (state == 0) return std::nullopt;
   // A layout that this process has not shown to be right yet is read with care.
-  const Reader reader{proven_ && reads_in_place()};
+  const Reader reader{proven_ && reading.in_place()};
   std::array<std::byte, kMostFrameBytes> frame_memory;
   std::array<std::byte, kMostCodeBytes> code_memory;
   const std::span<std::byte> frame = std::span(frame_memory).first(layout_.frame_bytes);
@@ -313,7 +341,7 @@ std::optional<PythonCode::Place> PythonCode::here() noexcept {
     const uint64_t code = code_in(frame);
     if (code != 0 && reader.read(code, head) &&
         value_at<uint64_t>(head, kTypeOffset) == code_type_) {
-      if (i == 0) remember(code, value_at<uint64_t>(head, layout_.code_file));
+      if (i == 0) remember(reading, code, value_at<uint64_t>(head, layout_.code_file));
       return place_of(code, frame, head);
     }
     const auto previous = value_at<uint64_t>(frame, layout_.frame_previous);
@@ -326,8 +354,8 @@ size_t PythonCode::name_bytes(uint64_t length) const noexcept {
   return std::min(layout_.ascii_begin - kSizeOffset + length, uint64_t{kMostCompared});
 }
 
-void PythonCode::remember(uint64_t code, uint64_t file) const noexcept {
-  if (reads_in_place()) return;
+void PythonCode::remember(const Reading& reading, uint64_t code, uint64_t file) const noexcept {
+  if (reading.in_place()) return;
   const Reader careful;
   Trail& last = trail();
   last.name_bytes = name_bytes(careful.word(file + kSizeOffset));
@@ -373,9 +401,9 @@ std::optional<std::string> as_utf8(std::span<const std::byte> bytes, size_t widt
 
 }  // namespace
 
-std::optional<PythonCode::Line> PythonCode::line(const Place& place) const {
+std::optional<PythonCode::Line> PythonCode::line(const Reading& reading, const Place& place) const {
   constexpr size_t kWord = sizeof(uint64_t), kTextHead = kStateOffset - kSizeOffset + kWord;
-  const Reader reader{proven_ && reads_in_place()};
+  const Reader reader{proven_ && reading.in_place()};
   std::array<std::byte, kWord + 2 * kTextHead> heads;
   if (!reader.read({{{place.lines + kSizeOffset, kWord},
                      {place.file + kSizeOffset, kTextHead},
@@ -412,18 +440,19 @@ std::optional<PythonCode::Line> PythonCode::line(const Place& place) const {
   return found;
 }
 
-bool PythonCode::same_file(const Place& place, std::span<const std::byte> name) const noexcept {
+bool PythonCode::same_file(const Reading& reading, const Place& place,
+                           std::span<const std::byte> name) const noexcept {
   const Trail& last = trail();
   if (last.name_is_new && last.file == place.file)
     return std::ranges::equal(std::span(last.name).first(last.name_bytes), name);
-  const Reader reader{reads_in_place()};
+  const Reader reader{reading.in_place()};
   std::array<std::byte, kMostCompared> bytes;
   const std::span<std::byte> now = std::span(bytes).first(std::min(name.size(), bytes.size()));
   return reader.read(place.file + kSizeOffset, now) && std::ranges::equal(now, name);
 }
 
-std::vector<std::byte> PythonCode::file_name(const Place& place) const {
-  const Reader careful{proven_ && reads_in_place()};
+std::vector<std::byte> PythonCode::file_name(const Reading& reading, const Place& place) const {
+  const Reader careful{proven_ && reading.in_place()};
   const Trail& last = trail();
   std::vector<std::byte> bytes(last.code == place.code && last.file == place.file
                                    ? last.name_bytes

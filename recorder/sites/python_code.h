@@ -1,11 +1,11 @@
-// The line of Python code that the calling thread is in, for calls of HIP that Python makes through
-// a foreign function interface (ctypes, cffi): their return address is the same everywhere.
+// The line of Python code that the calling thread is in, for calls of HIP beneath it.
 //
 // The thread usually made the call without the interpreter's lock, and this takes no lock and calls
 // nothing that needs it: it only reads the frame of its own thread, which no other thread changes,
-// as the interpreter's own faulthandler does. It knows the layout of CPython 3.9 to 3.14 and tests
-// it by the types of what it finds; other interpreters, and those without the lock (3.13t, 3.14t),
-// have no lines: their calls are named by the native caller.
+// as the interpreter's own faulthandler does (python_exit.h: until the interpreter ends). It knows
+// the layout of CPython 3.9 to 3.14 and tests it by the types of what it finds; other interpreters,
+// and those without the lock (3.13t, 3.14t), have no lines: their calls are named by the native
+// caller.
 #pragma once
 
 #include <cstddef>
@@ -45,18 +45,45 @@ class PythonCode {
     uint32_t line = 0;     // from 1
   };
 
-  // Whether a library or program of this path calls C functions for Python code: libffi, ctypes,
-  // cffi, the interpreter itself, and extension modules by their suffix (pybind11, nanobind,
-  // Cython).
-  static bool calls_for_it(std::string_view path);
+  // What a library or program of this path is to Python code.
+  enum class Caller : uint8_t {
+    kOther,
+    kInterface,  // it calls any C function for it: libffi, ctypes, cffi, the interpreter itself
+    kExtension,  // an extension module by its suffix: pybind11, nanobind, Cython
+  };
+  static Caller caller(std::string_view path);
+  // Whether the process is an interpreter, or has the library of one.
+  static bool is_loaded();
+  // Whether the calling thread may be executing Python code: it is one of an interpreter that was
+  // found. One call of the interpreter, which only reads a variable of the thread.
+  static bool may_be_behind() noexcept;
 
+  // Around all reads of a call. In place: of the main thread, whose state ends with the process,
+  // and of others as long as the interpreter says before it frees theirs.
+  class Reading {
+   public:
+    Reading() noexcept;
+    ~Reading();
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    bool in_place() const noexcept { return in_place_; }
+
+   private:
+    bool entered_ = false;
+    bool in_place_ = false;
+  };
+
+  // Whether an interpreter is there whose frames can be read. Looks once: one that a program loads
+  // later is not found.
+  bool find() noexcept;
   // What the calling thread executes; nothing if this is not known Python code.
-  std::optional<Place> here() noexcept;
+  std::optional<Place> here(const Reading& reading) noexcept;
   // Of a place that here() just returned in this thread.
-  std::optional<Line> line(const Place& place) const;
+  std::optional<Line> line(const Reading& reading, const Place& place) const;
   // The name of its file as it is in memory, and whether it is still the same.
-  std::vector<std::byte> file_name(const Place& place) const;
-  bool same_file(const Place& place, std::span<const std::byte> name) const noexcept;
+  std::vector<std::byte> file_name(const Reading& reading, const Place& place) const;
+  bool same_file(const Reading& reading, const Place& place,
+                 std::span<const std::byte> name) const noexcept;
 
  private:
   // Offsets in bytes of CPython's structures, which are part of no interface and change from
@@ -80,7 +107,6 @@ class PythonCode {
   struct Text;
   struct Trail;
   struct Version;
-  bool find() noexcept;
   static bool find_layout(unsigned long version, const void* runtime, Layout& layout) noexcept;
   static Trail& trail() noexcept;
   // The frame of a thread's state and the head of its code object, if they are where the trail
@@ -90,7 +116,7 @@ class PythonCode {
   uint64_t code_in(std::span<const std::byte> frame) const noexcept;
   std::optional<Place> place_of(uint64_t code, std::span<const std::byte> frame,
                                 std::span<const std::byte> head) noexcept;
-  void remember(uint64_t code, uint64_t file) const noexcept;
+  void remember(const Reading& reading, uint64_t code, uint64_t file) const noexcept;
   size_t name_bytes(uint64_t length) const noexcept;
   Text text_at(uint64_t string, std::span<const std::byte> head) const noexcept;
 
@@ -98,7 +124,6 @@ class PythonCode {
   bool known_ = false;   // false: no Python, or of an unknown version
   bool proven_ = false;  // code was found where the layout says
   Layout layout_;
-  void* (*thread_state_)() = nullptr;
   uint64_t code_type_ = 0;
 };
 

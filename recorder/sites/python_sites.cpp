@@ -10,20 +10,22 @@ void PythonSites::add_caller(const void* address, const SiteTable::Module& modul
 }
 
 // Memory of code that is gone is used for other code: its file's name tells them apart.
-format::SiteId PythonSites::at(const void* address) {
-  const auto place = code_.here();
-  if (!place) return without_line(address);
-  const auto found = lines_.find(place->instruction);
+format::SiteId PythonSites::at(const void* address, format::SiteId caller) {
+  const PythonCode::Reading reading;
+  const auto place = code_.here(reading);
+  if (!place) return caller != 0 ? caller : without_line(address);
+  const Key key{place->instruction, caller};
+  const auto found = lines_.find(key);
   if (found != lines_.end() && found->second.place == *place &&
-      code_.same_file(*place, found->second.file)) {
+      code_.same_file(reading, *place, found->second.file)) {
     return found->second.id;
   }
   if (found == lines_.end() && lines_.size() >= kMost) return 0;
-  auto line = code_.line(*place);
-  if (!line) return without_line(address);
+  auto line = code_.line(reading, *place);
+  if (!line) return caller != 0 ? caller : without_line(address);
   const format::SiteId id = table_.number({std::move(line->file), "", false, true}, line->line,
-                                          std::move(line->function));
-  lines_.insert_or_assign(place->instruction, Line{*place, code_.file_name(*place), id});
+                                          std::move(line->function), caller);
+  lines_.insert_or_assign(key, Line{*place, code_.file_name(reading, *place), id});
   return id;
 }
 

@@ -1,6 +1,7 @@
 #include "recorder/sites/site_table.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/demangle.h"
 #include "codeobj/host_program.h"
@@ -14,8 +15,8 @@ std::string base_name(const std::string& path) { return path.substr(path.rfind('
 }  // namespace
 
 // A library that is loaded again is the same one, even at another address.
-format::SiteId SiteTable::number(const Module& module, uint64_t offset_bytes,
-                                 std::string function) {
+format::SiteId SiteTable::number(const Module& module, uint64_t offset_bytes, std::string function,
+                                 format::SiteId caller) {
   size_t index = 0;
   while (index < modules_.size() &&
          (modules_[index].path != module.path || modules_[index].build_id != module.build_id ||
@@ -23,10 +24,21 @@ format::SiteId SiteTable::number(const Module& module, uint64_t offset_bytes,
     ++index;
   }
   if (index == modules_.size()) modules_.push_back(module);
-  const auto [found, added] = ids_.try_emplace({index, offset_bytes}, 0);
+  const auto [found, added] = ids_.try_emplace({index, offset_bytes, caller}, 0);
   if (!added) return found->second;
-  places_.push_back({index, offset_bytes, std::move(function)});
-  return found->second = static_cast<format::SiteId>(places_.size());
+  const auto id = static_cast<format::SiteId>(places_.size() + 1);
+  const auto is_same = [&](auto near) {
+    return near != ids_.end() && near != found && std::get<0>(near->first) == index &&
+           std::get<1>(near->first) == offset_bytes;
+  };
+  format::SiteId line = id;
+  if (is_same(std::next(found))) {
+    line = line_of(std::next(found)->second);
+  } else if (found != ids_.begin() && is_same(std::prev(found))) {
+    line = line_of(std::prev(found)->second);
+  }
+  places_.push_back({index, offset_bytes, std::move(function), caller, line});
+  return found->second = id;
 }
 
 SiteTable::Added SiteTable::take_added() {
@@ -54,6 +66,7 @@ std::vector<format::Site> SiteTable::Added::described(bool redact) const {
         site.symbol = cut_name(places[n].function.c_str());
         site.offset_bytes = places[n].offset_bytes;
         site.line = static_cast<uint32_t>(places[n].offset_bytes);
+        site.caller = places[n].caller;
       }
       continue;
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,10 @@ class SiteTable {
   struct Place {
     size_t module = 0;
     uint64_t offset_bytes = 0;
-    std::string function;  // of Python code
+    std::string function;       // of Python code
+    format::SiteId caller = 0;  // the same: the machine code beneath it
+    // The first place with this module and offset.
+    format::SiteId line = 0;
   };
   struct Added {
     std::vector<Module> modules;
@@ -36,14 +40,17 @@ class SiteTable {
   };
 
   // The same number for the same place, from 1.
-  format::SiteId number(const Module& module, uint64_t offset_bytes, std::string function = {});
+  format::SiteId number(const Module& module, uint64_t offset_bytes, std::string function = {},
+                        format::SiteId caller = 0);
+  // The same number for all places of one line of Python code, whatever called beneath it.
+  format::SiteId line_of(format::SiteId site) const { return places_[site - 1].line; }
   // Since the last call.
   Added take_added();
 
  private:
   std::vector<Module> modules_;
   std::vector<Place> places_;  // by id - 1
-  std::map<std::pair<size_t, uint64_t>, format::SiteId> ids_;
+  std::map<std::tuple<size_t, uint64_t, format::SiteId>, format::SiteId> ids_;
   size_t taken_ = 0;  // of places_
 };
 

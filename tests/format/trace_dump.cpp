@@ -244,6 +244,7 @@ std::string dump_json(const Trace& trace) {
     json["sites"].push_back({s.id, s.module, s.build_id, s.symbol, s.offset_bytes,
                              s.symbol_offset_bytes, s.program, s.symbol_unique});
     if (s.line != 0) json["sites"].back().push_back(s.line);
+    if (s.caller != 0) json["sites"].back().push_back(s.caller);
   }
   for (const Device& d : trace.devices()) json["devices"].push_back({d.number, d.null_stream});
   for (const KnownWords& known : trace.provenance().places) {

@@ -36,7 +36,7 @@ void for_each_field(format::Finding& v, const Visit& visit) {
 template <typename Visit>
 void for_each_field(format::Site& v, const Visit& visit) {
   visit(v.id), visit(v.module), visit(v.build_id), visit(v.symbol), visit(v.offset_bytes);
-  visit(v.symbol_offset_bytes), visit(v.program), visit(v.symbol_unique);
+  visit(v.symbol_offset_bytes), visit(v.program), visit(v.symbol_unique), visit(v.caller);
 }
 template <typename Visit>
 void for_each_field(format::Device& v, const Visit& visit) {

@@ -44,6 +44,54 @@ def require_lines(build, python, trace, version):
     require(not any("libffi" in site or "_ctypes" in site for site, _ in found), f"{version}: {found}")
 
 
+CALLERS = os.path.join(SOURCE, "tests", "python", "bindings", "callers.py")
+
+
+def library_of(scratch):
+    """callers.c over the HIP that the programs find."""
+    path = scratch / "libcallers.so"
+    run(["cc", "-O1", "-shared", "-fPIC", "-pthread", "-o", str(path), os.path.join(os.path.dirname(CALLERS), "callers.c"),
+         "-Wl,--unresolved-symbols=ignore-all", "-l:libamdhip64.so.5"])
+    return path
+
+
+def callers(build, scratch):
+    """A library beneath Python code is named beside the line, and alone where no Python code is."""
+    library = library_of(scratch)
+    for version, python in interpreters().items():
+        trace = scratch / f"callers-{version}.gfxg"
+        run(build.record(trace, python, CALLERS, library))
+        found = {}
+        text = run([build.tool("gfxgraph")[0], "info", str(trace), "--lint"]).stdout
+        report = json.loads(run([build.tool("gfxgraph")[0], "info", str(trace), "--lint", "--json"]).stdout)
+        for entry in report["lint"]:
+            for line in entry["lines"]:
+                for site in line["sites"]:
+                    native = site["from"].split("+")[0]
+                    found[site["site"].split("+")[0], site["symbol"].split(".")[-1], native] = site["count"]
+        place = {name: f"callers.py:{line_of(name, CALLERS)}" for name in ("once", "both", "made", "thread")}
+        expected = {(place["once"], "step", "libcallers.so:wait_once"): 3, (place["both"], "both", "libcallers.so:wait_once"): 1,
+                    (place["both"], "both", "libcallers.so:wait_other"): 1, (place["thread"], "called_back", "libcallers.so:wait_once"): 1,
+                    ("libcallers.so:wait_other", "wait_other", ""): 1}
+        waits = {key: count for key, count in found.items() if "allocate" not in key[2]}
+        require(waits == expected, f"{version}: {waits}")
+        require(f"({place['once']}), from libcallers.so:wait_once+0x" in text, text)
+        buffers = run([build.tool("gfxgraph")[0], "info", str(trace), "--buffers"]).stdout
+        require(all(f"{place['made']}#{number}" in buffers for number in range(3)), f"{version}: {buffers}")
+    print("with CPython " + ", ".join(interpreters()))
+
+
+def ends(build, scratch):
+    """Threads that are in HIP when the interpreter ends, and frees what their lines are read from."""
+    library = library_of(scratch)
+    for version, python in interpreters().items():
+        for turn in range(5):
+            trace = scratch / f"ends-{version}-{turn}.gfxg"
+            run(build.record(trace, python, CALLERS, library, "ends"))
+            info = json.loads(run([build.tool("gfxgraph")[0], "info", str(trace), "--json"]).stdout)
+            require(info["complete"], f"{version}, {turn}: {info['findings']}")
+
+
 def interpreters():
     """Of each version one that starts: of the path, and of pyenv."""
     found = {}
@@ -70,4 +118,4 @@ def lines(build, scratch):
 
 
 if __name__ == "__main__":
-    main({"lines": lines})
+    main({"lines": lines, "callers": callers, "ends": ends})

@@ -42,6 +42,7 @@ void add_call_lines(const format::Trace& trace, check::Report& report) {
     const CallPlace& place = places.find(site);
     if (!place.file.empty() && !check::is_foreign_file(place.file))
       text += fmt::format(" ({}:{})", place.file, place.line);
+    if (!place.caller.empty()) text += ", from " + place.caller;
   };
   for (check::FindingCalls& calls : report.calls) {
     add(calls.launched_by, calls.launch_site);

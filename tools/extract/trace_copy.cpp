@@ -167,6 +167,7 @@ Result<void> TraceCopy::use_site(format::SiteId& id) {
     return {};
   }
   format::Site site = from_.sites()[id - 1];
+  GFXGRAPH_TRY(use_site(site.caller));  // which has none itself
   site.id = next_id(sites_);
   GFXGRAPH_TRY(to_.add(site));
   sites_[id] = site.id;

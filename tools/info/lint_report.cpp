@@ -58,10 +58,9 @@ void print_report(const LintReport& report, CallPlaces& places) {
 
 Json site_json(const LintSite& site, CallPlaces& places) {
   const CallPlace place = places.find(site.site);
-  return {{"site", place.name},     {"count", site.count},
-          {"module", place.module}, {"offset_bytes", place.offset},
-          {"symbol", place.symbol}, {"file", place.file},
-          {"line", place.line}};
+  return {{"site", place.name},           {"count", site.count},    {"module", place.module},
+          {"offset_bytes", place.offset}, {"symbol", place.symbol}, {"file", place.file},
+          {"line", place.line},           {"from", place.caller}};
 }
 
 Json report_json(const LintReport& report, CallPlaces& places) {

@@ -34,6 +34,7 @@ const CallPlace& CallPlaces::find(format::SiteId id) {
   place.module = site.module;
   place.offset = site.offset_bytes;
   place.symbol = site.symbol;
+  place.caller = format::caller_name(trace_.sites(), site);
   if (site.line != 0) {
     place.file = site.module;
     place.line = site.line;
@@ -52,10 +53,11 @@ const CallPlace& CallPlaces::find(format::SiteId id) {
 std::string CallPlaces::text(format::SiteId site) {
   const CallPlace& place = find(site);
   if (place.file.empty()) return place.name;
+  const std::string from = place.caller.empty() ? "" : ", from " + place.caller;
   const bool interpreted = trace_.sites()[site - 1].line != 0;
-  if (interpreted && place.symbol.empty()) return place.name;
-  return fmt::format("{} ({}:{})", interpreted ? place.symbol : place.name,
-                     std::filesystem::path(place.file).filename().string(), place.line);
+  if (interpreted && place.symbol.empty()) return place.name + from;
+  return fmt::format("{} ({}:{}){}", interpreted ? place.symbol : place.name,
+                     std::filesystem::path(place.file).filename().string(), place.line, from);
 }
 
 }  // namespace gfxgraph::tools

@@ -16,7 +16,8 @@ struct CallPlace {
   std::string module;  // as in the trace
   uint64_t offset = 0;
   std::string symbol;
-  std::string file;  // empty: unknown
+  std::string caller;  // format::caller_name()
+  std::string file;    // empty: unknown
   uint32_t line = 0;
 };
 
@@ -30,7 +31,7 @@ class CallPlaces {
 
   // Empty for site 0 and sites that the trace lacks.
   const CallPlace& find(format::SiteId site);
-  // "generate(int)+0x88 (main.cpp:88)", "main (train.py:12)".
+  // "generate(int)+0x88 (main.cpp:88)", "main (train.py:12), from libgemm.so+0x1020".
   std::string text(format::SiteId site);
 
  private:

@@ -233,7 +233,11 @@ Json EventJson::event(const format::Event& event) {
                {"type", name_of(event.action).key},
                {"thread", event.thread},
                {"time_ns", event.time_ns}};
-  if (event.site != 0) json["site"] = format::site_name(trace_.sites()[event.site - 1]);
+  if (event.site != 0) {
+    const format::Site& site = trace_.sites()[event.site - 1];
+    json["site"] = format::site_name(site);
+    if (site.caller != 0) json["site_from"] = format::caller_name(trace_.sites(), site);
+  }
   json.update(std::visit(Fields(trace_, *this), event.action));
   return json;
 }

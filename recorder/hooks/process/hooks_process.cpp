@@ -139,7 +139,10 @@ void tell_nested() noexcept {
     if (nested_call.load(std::memory_order_relaxed) >= 0) [[unlikely]]
       tell_nested();
   }
-  if (record && !registration_) arrange_exit();
+  if (record && !registration_) {
+    arrange_exit();
+    call_ends();
+  }
   // Last: what a signal handler calls until here is a call within this one, which takes no lock.
   --hook_depth;
 }

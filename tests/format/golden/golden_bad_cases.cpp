@@ -347,6 +347,11 @@ void add_object_cases(std::vector<GoldenCase>& cases) {
   cases.push_back({"site_id_not_next", with_site([](Site& s) { s.id = 2; })});
   cases.push_back({"site_without_module", with_site([](Site& s) { s.module.clear(); })});
   cases.push_back({"site_before_its_symbol", with_site([](Site& s) { s.offset_bytes = 0x33; })});
+  cases.push_back({"site_caller_of_machine_code", with_site([](Site& s) { s.caller = 1; })});
+  cases.push_back({"site_caller_not_earlier", with_site([](Site& s) {
+                     s = {1, "/opt/app/train.py", "", "step", 12, 0, false, false, 12};
+                     s.caller = 1;
+                   })});
   cases.push_back({"site_line_of_program", with_site([](Site& s) { s.line = 0x1234; })});
   cases.push_back({"site_unique_without_symbol", with_site([](Site& s) { s.symbol.clear(); })});
   using Places = std::vector<KnownWords>;

@@ -114,6 +114,19 @@ Result<void> add_sites_of_lines(Writer& writer) {
   return {};
 }
 
+// The same, beneath which a library called.
+Result<void> add_sites_of_callers(Writer& writer) {
+  GFXGRAPH_TRY(writer.add(Site{1, "/opt/app/libgemm.so", "00aa", "", 0x8010}));
+  Site site{2, "/opt/app/train.py", "", "Model.step", 212, 0, false, false, 212};
+  site.caller = 1;
+  GFXGRAPH_TRY(writer.add(site));
+  Event event;
+  event.action = Synchronize{SynchronizeKind::kDevice, 0};
+  event.site = 2;
+  GFXGRAPH_TRY(writer.add(event));
+  return {};
+}
+
 // A content larger than one chunk, then one that differs in its last chunk.
 Result<void> add_chunks(Writer& writer) {
   std::vector<std::byte> bytes = random_bytes(2 * kMinChunkBytes + 100);
@@ -306,6 +319,10 @@ std::vector<GoldenCase> golden_cases() {
   cases.push_back({"sites_of_lines", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_sites_of_lines(writer).has_value());
+                   })});
+  cases.push_back({"sites_of_callers", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(add_sites_of_callers(writer).has_value());
                    })});
   cases.push_back({"provenance", with_provenance()});
   cases.push_back({"chunks", trace_bytes([](Writer& writer) {

@@ -176,16 +176,45 @@ TEST(PythonLine, OfADamagedTableIsUnknown) {
 }
 
 TEST(PythonCode, IsCalledByWhatCallsCFunctionsForIt) {
-  EXPECT_TRUE(PythonCode::calls_for_it("/lib/x86_64-linux-gnu/libffi.so.8"));
-  EXPECT_TRUE(PythonCode::calls_for_it("/opt/_ctypes.cpython-312-x86_64-linux-gnu.so"));
-  EXPECT_TRUE(PythonCode::calls_for_it("/usr/bin/python3.11"));
-  EXPECT_TRUE(PythonCode::calls_for_it("/opt/_kernels.cpython-39-x86_64-linux-gnu.so"));
-  EXPECT_TRUE(PythonCode::calls_for_it("/opt/_kernels.abi3.so"));
-  EXPECT_FALSE(PythonCode::calls_for_it("/opt/libtorch_python.so"));
-  EXPECT_FALSE(PythonCode::calls_for_it("libc.so.6"));
+  using Caller = PythonCode::Caller;
+  EXPECT_EQ(PythonCode::caller("/lib/x86_64-linux-gnu/libffi.so.8"), Caller::kInterface);
+  EXPECT_EQ(PythonCode::caller("/opt/_ctypes.cpython-312-x86_64-linux-gnu.so"), Caller::kInterface);
+  EXPECT_EQ(PythonCode::caller("/usr/bin/python3.11"), Caller::kInterface);
+  EXPECT_EQ(PythonCode::caller("/opt/_kernels.cpython-39-x86_64-linux-gnu.so"), Caller::kExtension);
+  EXPECT_EQ(PythonCode::caller("/opt/_kernels.abi3.so"), Caller::kExtension);
+  EXPECT_EQ(PythonCode::caller("/opt/libtorch_python.so"), Caller::kOther);
+  EXPECT_EQ(PythonCode::caller("libc.so.6"), Caller::kOther);
 }
 
-TEST(PythonCode, HasNoPlaceWithoutAnInterpreter) { EXPECT_FALSE(PythonCode().here()); }
+TEST(PythonCode, HasNoPlaceWithoutAnInterpreter) {
+  const PythonCode::Reading reading;
+  EXPECT_TRUE(reading.in_place()) << "the main thread";
+  EXPECT_FALSE(PythonCode().here(reading));
+  EXPECT_FALSE(PythonCode::is_loaded());
+  EXPECT_FALSE(PythonCode::may_be_behind());
+  std::thread([] { EXPECT_FALSE(PythonCode::Reading().in_place()); }).join();
+}
+
+TEST(SiteTable, CountsAllocationsOfALineTogether) {
+  SiteTable table;
+  const SiteTable::Module library{"/opt/libgemm.so", "00aa"};
+  const SiteTable::Module script{"/opt/train.py", "", false, true};
+  const format::SiteId first = table.number(library, 0x10), second = table.number(library, 0x20);
+  const format::SiteId line = table.number(script, 12, "step", second);
+  const format::SiteId same = table.number(script, 12, "step", first);
+  const format::SiteId other = table.number(script, 13, "step", first);
+  EXPECT_EQ(table.number(script, 12, "step", second), line);
+  EXPECT_NE(line, same);
+  EXPECT_EQ(table.line_of(same), line);
+  EXPECT_EQ(table.line_of(other), other);
+  EXPECT_EQ(table.line_of(second), second);
+  const std::vector<format::Site> sites = table.take_added().described(true);
+  ASSERT_THAT(sites, SizeIs(5));
+  EXPECT_EQ(format::caller_name(sites, sites[line - 1]), "libgemm.so+0x20");
+  EXPECT_EQ(format::caller_name(sites, sites[same - 1]), "libgemm.so+0x10");
+  EXPECT_EQ(format::caller_name(sites, sites[first - 1]), "");
+  EXPECT_EQ(sites[line - 1].symbol, "step");
+}
 
 }  // namespace
 }  // namespace gfxgraph::recorder
