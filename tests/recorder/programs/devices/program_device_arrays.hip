@@ -36,7 +36,7 @@ std::vector<float> numbers(float first) {
 hipArray_t new_array() {
   const hipChannelFormatDesc desc = hipCreateChannelDesc<float>();
   hipArray_t array = nullptr;
-  CHECK(hipMallocArray(&array, &desc, kWidth, kHeight, hipArraySurfaceLoadStore));
+  CHECK(hipMallocArray(&array, &desc, kWidth, kHeight, hipArrayDefault));
   return array;
 }
 
