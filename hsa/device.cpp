@@ -352,6 +352,10 @@ void Device::remove_code(uint32_t device, uint64_t load_address, std::byte* memo
   }
 }
 
+bool Device::has_kernel(uint64_t descriptor) {
+  return kernel_at(code_at(descriptor), descriptor) != nullptr;
+}
+
 bool Device::faulted() noexcept {
   return first_fault.load(std::memory_order_acquire) != GFXGRAPH_AGENT_FAULT_NONE;
 }

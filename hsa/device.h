@@ -32,6 +32,9 @@ class Device {
   // Removes the code, and releases its memory once no kernel is running.
   static void remove_code(uint32_t device, uint64_t load_address, std::byte* memory);
 
+  // Whether a loaded kernel has its descriptor there.
+  static bool has_kernel(uint64_t descriptor);
+
   // Whether a kernel faulted in this process; fault_text() describes the fault. Like a real device,
   // it stays in the error state: calls that can report the fault return an error, and if the
   // program would exit with status 0, the agent changes the status to 1.

@@ -70,7 +70,7 @@ hsa_status_t Runtime::init() {
     return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_init", target_error().error());
   uint32_t count = s.references.load();
   do {
-    if (count == UINT32_MAX) return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;
+    if (count == INT32_MAX) return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;  // as hsa.h has it
   } while (!s.references.compare_exchange_weak(count, count + 1));
   return HSA_STATUS_SUCCESS;
 }

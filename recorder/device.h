@@ -46,10 +46,11 @@ class Device {
   virtual DeviceFacts facts() = 0;
   // Copies device memory to the host, not ordered with the program's streams.
   virtual bool read(void* destination, uint64_t address, size_t size_bytes) = 0;
-  // Bytes [offset, offset + size) of an array in linear order; `array` is the runtime's.
-  virtual bool read_array(void* destination, const void* array, const format::ArrayShape& shape,
-                          uint64_t offset, size_t size_bytes) {
-    (void)destination, (void)array, (void)shape, (void)offset, (void)size_bytes;
+  // Bytes [offset, offset + size) of an array of the device in linear order; `array` is the
+  // runtime's.
+  virtual bool read_array(format::DeviceNumber device, void* destination, const void* array,
+                          const format::ArrayShape& shape, uint64_t offset, size_t size_bytes) {
+    (void)device, (void)destination, (void)array, (void)shape, (void)offset, (void)size_bytes;
     return false;
   }
   // Does not wait for the stream: one of the program's, or this thread's own (per_thread_stream()).

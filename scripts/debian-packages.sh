@@ -23,6 +23,11 @@ apt_folder() {
   mkdir -p "$apt"/{state/lists/partial,cache/archives/partial,etc/apt.conf.d,etc/preferences.d}
   : > "$apt/state/status"
   cp "$root/etc/apt/sources.list" "$apt/sources.list"
+  # The root of experimental is sid, with ROCm's packages of experimental preferred.
+  if [ "$suite" = experimental ]; then
+    cat "$root/etc/apt/sources.list.d/experimental.list" >> "$apt/sources.list"
+    cp "$root/etc/apt/preferences.d/experimental" "$apt/etc/preferences.d/"
+  fi
   # Suites under development let their release files expire; they are still signed.
   cat > "$apt/apt.conf" <<END
 Dir::State "$apt/state";

@@ -42,6 +42,14 @@ const hsa_status_t kSamplerUnsupported =
 using Made = emulator::MadeImage;
 using emulator::ChannelFormat;
 
+// hsa_ext_image_descriptor_v2_t
+struct ImageDescriptorV2 {
+  hsa_ext_image_descriptor_t plain;
+  size_t mip_levels;
+};
+static_assert(sizeof(ImageDescriptorV2) == 56);
+constexpr const char* kNoMipLevels = "mip levels are not supported";
+
 // What a handle points to.
 struct Descriptor {
   uint32_t words[emulator::kImageHandleWords];
@@ -343,6 +351,33 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_ext_image_destroy(hsa_agent_t, hsa_ext_imag
     return release(reinterpret_cast<const void*>(image.handle)) ? HSA_STATUS_SUCCESS
                                                                 : HSA_STATUS_ERROR;
   });
+}
+
+// Only in newer headers: descriptors with a number of mip levels, of which 0 and 1 are no mipmap.
+GFXGRAPH_HSA_NEWER_CALL(hsa_ext_image_data_get_info_v2, hsa_agent_t agent,
+                        const ImageDescriptorV2* descriptor, uint32_t,
+                        hsa_ext_image_data_info_t* info) {
+  constexpr const char* kCall = "hsa_ext_image_data_get_info_v2";
+  return entry(kCall, [&] {
+    if (descriptor == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (descriptor->mip_levels > 1) return refuse(kSizeUnsupported, kCall, kNoMipLevels);
+    return hsa_ext_image_data_get_info(agent, &descriptor->plain, HSA_ACCESS_PERMISSION_RW, info);
+  });
+}
+
+GFXGRAPH_HSA_NEWER_CALL(hsa_ext_image_create_v2, hsa_agent_t agent,
+                        const ImageDescriptorV2* descriptor, const void* data, uint32_t,
+                        hsa_ext_image_t* image) {
+  constexpr const char* kCall = "hsa_ext_image_create_v2";
+  return entry(kCall, [&] {
+    if (descriptor == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (descriptor->mip_levels > 1) return refuse(kSizeUnsupported, kCall, kNoMipLevels);
+    return hsa_ext_image_create(agent, &descriptor->plain, data, HSA_ACCESS_PERMISSION_RW, image);
+  });
+}
+
+GFXGRAPH_HSA_NEWER_CALL(hsa_ext_image_destroy_v2, hsa_agent_t agent, hsa_ext_image_t image) {
+  return hsa_ext_image_destroy(agent, image);
 }
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_ext_image_copy(hsa_agent_t agent, hsa_ext_image_t from,

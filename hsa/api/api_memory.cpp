@@ -1,5 +1,6 @@
 // Pools, regions, allocations, locked host memory, fills and copies.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include "hsa/queue/host_calls.h"
 #include "hsa/queue/signal.h"
 #include "hsa/queue/watchdog.h"
+#include "hsa/release_callbacks.h"
 #include "hsa/runtime.h"
 #include "hsa/target.h"
 
@@ -63,8 +65,17 @@ hsa_status_t for_each_pool(hsa_agent_t agent, const Callback& callback) {
   return HSA_STATUS_SUCCESS;
 }
 
+// Of the host: its memory; where a test gives devices more than that, as much.
+uint64_t host_pool_bytes() {
+  static const uint64_t bytes =
+      std::max<uint64_t>(static_cast<uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L)) * kPageBytes,
+                         device_memory_bytes());
+  return bytes;
+}
+
 uint64_t pool_bytes(const PoolRow& row) {
-  return row.pool == Pool::kGroup ? uint64_t{target().row().lds_kib} << 10 : device_memory_bytes();
+  if (row.pool == Pool::kGroup) return uint64_t{target().row().lds_kib} << 10;
+  return row.gpu ? device_memory_bytes() : host_pool_bytes();
 }
 
 hsa_status_t pool_info(const PoolRow& row, uint32_t attribute, Answer& value) {
@@ -137,6 +148,8 @@ hsa_status_t allocate_from(const char* call, uint64_t pool, size_t bytes, void**
     if (!row) return HSA_STATUS_ERROR_INVALID_REGION;
     if (pointer == nullptr || bytes == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (row->segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    if (bytes > pool_bytes(*row))
+      return refuse(HSA_STATUS_ERROR_INVALID_ALLOCATION, call, "more than the pool's size");
     // Host memory stays available: HIP 5.2 frees a bad pointer if allocating its own staging buffer
     // fails.
     if (row->pool == Pool::kDevice && Device::faulted()) return refuse_after_fault(call);
@@ -150,11 +163,20 @@ hsa_status_t allocate_from(const char* call, uint64_t pool, size_t bytes, void**
   });
 }
 
+bool is_pool_memory(const void* pointer) {
+  const std::optional<Allocation> found = find_allocation(pointer);
+  return found && !found->locked && found->pool != Pool::kNone;
+}
+
 hsa_status_t free_allocation(const char* call, void* pointer) {
   return entry(call, [&] {
     if (pointer == nullptr) return HSA_STATUS_SUCCESS;
     settle_new_buffers();
     forget_buffer(pointer);
+    if (is_being_released(pointer))
+      return refuse(HSA_STATUS_ERROR_INVALID_ALLOCATION, call,
+                    "memory whose release is just being told to the program");
+    tell_of_release(pointer);
     const auto released = release(pointer);
     return released ? HSA_STATUS_SUCCESS
                     : refuse(HSA_STATUS_ERROR_INVALID_ALLOCATION, call, released.error());
@@ -375,6 +397,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_unlock(void* host) {
   constexpr const char* kCall = "hsa_amd_memory_unlock";
   return entry(kCall, [&] {
     const auto unlocked = unlock_host_memory(host);
+    // AMD's runtime accepts memory of a pool, too, which needs no lock.
+    if (!unlocked && is_pool_memory(host)) return HSA_STATUS_SUCCESS;
     return unlocked ? HSA_STATUS_SUCCESS
                     : refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, unlocked.error());
   });

@@ -6,6 +6,7 @@
 
 #include "hsa/memory.h"
 #include "hsa/queue/counted_queues.h"
+#include "hsa/queue/sdma_queue.h"
 #include "hsa/queue/signal.h"
 #include "hsa/runtime.h"
 
@@ -21,6 +22,13 @@ struct ComputeEngine {
   uint32_t cu_mask_count;         // bits
   uint32_t reserved[3];
 };
+
+// The same bytes, of a queue of the copy engine.
+struct SdmaEngine {
+  uint32_t engine;  // UINT32_MAX: any
+  uint32_t reserved[7];
+};
+static_assert(sizeof(SdmaEngine) == sizeof(ComputeEngine));
 
 struct QueueDescriptor {  // hsa_amd_queue_create_desc_t
   uint16_t version;
@@ -41,7 +49,7 @@ static_assert(sizeof(QueueDescriptor) == 96 && offsetof(QueueDescriptor, queue) 
 
 constexpr uint16_t kDescriptorVersion = 1;
 constexpr uint16_t kRingInDeviceMemory = 1, kDescriptorInDeviceMemory = 2;
-constexpr uint8_t kComputeEngine = 0;
+constexpr uint8_t kComputeEngine = 0, kSdmaEngine = 1, kLastEngine = 2;
 constexpr uint32_t kHighestPriority = 2;
 constexpr uint32_t kPacketBytes = 64;
 
@@ -49,6 +57,20 @@ bool all_zero(const auto& words) {
   for (const auto word : words)
     if (word != 0) return false;
   return true;
+}
+
+hsa_status_t create_sdma(const char* call, hsa_agent_t agent, QueueDescriptor& wished) {
+  const auto sdma = std::bit_cast<SdmaEngine>(wished.compute);
+  if (!all_zero(sdma.reserved) || (sdma.engine != kAnySdmaEngine && sdma.engine >= kSdmaEngines))
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (wished.queue_size_bytes < kSdmaLeastBytes || wished.queue_size_bytes > kSdmaMostBytes)
+    return refuse(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, call,
+                  "the size of an SDMA queue is outside the agent's limits");
+  const auto made = SdmaQueue::create(device_of(agent), wished.queue_size_bytes, sdma.engine,
+                                      wished.callback, wished.callback_data);
+  if (!made) return refuse(HSA_STATUS_ERROR_OUT_OF_RESOURCES, call, made.error());
+  wished.queue = (*made)->handle();
+  return HSA_STATUS_SUCCESS;
 }
 
 hsa_status_t create_one(const char* call, hsa_agent_t agent, QueueDescriptor& wished) {
@@ -59,16 +81,17 @@ hsa_status_t create_one(const char* call, hsa_agent_t agent, QueueDescriptor& wi
                   "a version of the descriptor that is not 1");
   if (!std::has_single_bit(bytes) || wished.priority > kHighestPriority ||
       wished.traffic_class != 0 || !all_zero(wished.reserved_header) ||
-      !all_zero(wished.reserved) ||
+      !all_zero(wished.reserved) || wished.engine_type > kLastEngine ||
       (wished.flags & ~(kRingInDeviceMemory | kDescriptorInDeviceMemory)) != 0)
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   // As AMD's runtime answers for a card behind PCIe.
   if ((wished.flags & kDescriptorInDeviceMemory) != 0)
     return refuse(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, call,
                   "a queue descriptor in device memory, which the host cannot update atomically");
+  if (wished.engine_type == kSdmaEngine) return create_sdma(call, agent, wished);
   if (wished.engine_type != kComputeEngine)
     return refuse(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, call,
-                  "a queue of another engine than compute (SDMA, AIE): the agent has none");
+                  "a queue of the AIE engine: the agent has none");
   const ComputeEngine& compute = wished.compute;
   if (!all_zero(compute.reserved) || compute.cu_mask_count % 32 != 0 ||
       (compute.cu_mask_count != 0) != (compute.cu_mask != nullptr))

@@ -8,6 +8,7 @@
 #include "hsa/queue/counted_queues.h"
 #include "hsa/queue/host_calls.h"
 #include "hsa/queue/queue.h"
+#include "hsa/queue/sdma_queue.h"
 #include "hsa/queue/signal.h"
 #include "hsa/runtime.h"
 
@@ -34,6 +35,22 @@ hsa_status_t queue_entry(const char* call, const hsa_queue_t* handle, const Body
     Queue* const queue = Queue::from(handle);
     return queue == nullptr ? HSA_STATUS_ERROR_INVALID_QUEUE : body(*queue);
   });
+}
+
+constexpr uint32_t kOfCompute = 0, kOfSdma = 1;  // hsa_amd_queue_engine_t
+
+hsa_status_t sdma_info(SdmaQueue& queue, uint32_t number, Answer& out) {
+  switch (number) {
+    case attribute::HSA_AMD_QUEUE_INFO_AGENT: return out.put(gpu_agent(queue.device()));
+    case attribute::HSA_AMD_QUEUE_INFO_DOORBELL_ID: return out.put(queue.doorbell_pointer());
+    case attribute::HSA_QUEUE_INFO_USE_COUNT: return out.put(UINT32_MAX);  // not counted
+    case attribute::HSA_QUEUE_INFO_HW_ID: return out.put(static_cast<uint32_t>(queue.handle()->id));
+    case attribute::HSA_AMD_QUEUE_INFO_ENGINE_TYPE: return out.put(kOfSdma);
+    case attribute::HSA_AMD_QUEUE_INFO_SDMA_ENGINE_ID: return out.put(queue.engine());
+    case attribute::HSA_AMD_QUEUE_INFO_READ_POINTER: return out.put(queue.read_pointer());
+    case attribute::HSA_AMD_QUEUE_INFO_WRITE_POINTER: return out.put(queue.write_pointer());
+    default: return out.unknown();
+  }
 }
 
 }  // namespace
@@ -65,6 +82,12 @@ hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_queue_destroy(hsa_queue_t* queue) {
   constexpr const char* kCall = "hsa_queue_destroy";
+  if (SdmaQueue* const sdma = SdmaQueue::from(queue)) {
+    return entry(kCall, [&] {
+      SdmaQueue::destroy(sdma);
+      return HSA_STATUS_SUCCESS;
+    });
+  }
   return queue_entry(kCall, queue, [&](Queue& known) {
     if (counted_users(queue))
       return refuse(
@@ -76,6 +99,10 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_queue_destroy(hsa_queue_t* queue) {
 }
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_queue_inactivate(hsa_queue_t* queue) {
+  if (SdmaQueue* const sdma = SdmaQueue::from(queue)) {
+    sdma->inactivate();
+    return HSA_STATUS_SUCCESS;
+  }
   return queue_entry("hsa_queue_inactivate", queue, [](Queue& known) {
     known.inactivate();
     return HSA_STATUS_SUCCESS;
@@ -107,6 +134,12 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* qu
 GFXGRAPH_HSA_NEWER_CALL(hsa_amd_queue_get_info, hsa_queue_t* queue, uint32_t attribute,
                         void* value) {
   constexpr const char* kCall = "hsa_amd_queue_get_info";
+  if (SdmaQueue* const sdma = SdmaQueue::from(queue)) {
+    return entry(kCall, [&] {
+      return answer(kCall, AttributeOf::kQueue, attribute, value,
+                    [&](uint32_t number, Answer& out) { return sdma_info(*sdma, number, out); });
+    });
+  }
   return queue_entry(kCall, queue, [&](Queue& known) {
     return answer(kCall, AttributeOf::kQueue, attribute, value, [&](uint32_t number, Answer& out) {
       switch (number) {
@@ -119,6 +152,7 @@ GFXGRAPH_HSA_NEWER_CALL(hsa_amd_queue_get_info, hsa_queue_t* queue, uint32_t att
         }
         case attribute::HSA_QUEUE_INFO_HW_ID:
           return out.put(static_cast<uint32_t>(known.handle()->id));
+        case attribute::HSA_AMD_QUEUE_INFO_ENGINE_TYPE: return out.put(kOfCompute);
         default: return out.unknown();
       }
     });

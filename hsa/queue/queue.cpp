@@ -16,6 +16,7 @@
 #include "emulator/engine/engine.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
+#include "hsa/queue/bad_dispatch.h"
 #include "hsa/queue/delays.h"
 #include "hsa/queue/signal.h"
 #include "hsa/queue/watchdog.h"
@@ -238,6 +239,8 @@ bool Queue::process(uint64_t index, uint64_t next) {
     Device::record_out_of_memory();
   }
   if (stopping() && !good) return false;
+  // As AMD's runtime leaves a queue whose callback it called: the packet never completes.
+  if (failed_) return false;
   header.store(kInvalidHeader, std::memory_order_release);
   read_index().store(next, std::memory_order_release);
   if (done != nullptr) done->complete(start, timestamp_ns());
@@ -262,18 +265,23 @@ bool Queue::execute(const std::byte* slot, uint64_t index, uint64_t& start) {
       return run_barrier_value(*reinterpret_cast<const hsa_amd_barrier_value_packet_t*>(slot));
     default: break;
   }
-  Device::record_fault(
+  reject_packet(
+      HSA_STATUS_ERROR_INVALID_PACKET_FORMAT,
       fmt::format("queue {} packet {}: unsupported AQL packet type (header {:#06x}); use kernel "
                   "dispatch, barrier or AMD barrier value packets",
-                  shared_->hsa_queue.id, index, bits),
-      GFXGRAPH_AGENT_FAULT_OTHER, 0);
-  fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+                  shared_->hsa_queue.id, index, bits));
   return false;
 }
 
 bool Queue::run_dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index) {
   emulator::Dispatch dispatch;
   const uint32_t dimensions = packet.setup >> HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS & 3;
+  const BadDispatch bad = find_bad_dispatch(packet, tells_callback());
+  if (bad.text != nullptr) {
+    reject_packet(bad.status, fmt::format("queue {} packet {}: bad dispatch: {}",
+                                          shared_->hsa_queue.id, index, bad.text));
+    return false;
+  }
   dispatch.kernel_object = packet.kernel_object;
   dispatch.grid_size = {packet.grid_size_x, dimensions > 1 ? packet.grid_size_y : 1,
                         dimensions > 2 ? packet.grid_size_z : 1};
@@ -325,11 +333,10 @@ bool Queue::run_barrier(const hsa_barrier_and_packet_t& packet, bool all) {
 
 bool Queue::run_barrier_value(const hsa_amd_barrier_value_packet_t& packet) {
   if (packet.header.AmdFormat != HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
-    Device::record_fault(
+    reject_packet(
+        HSA_STATUS_ERROR_INVALID_PACKET_FORMAT,
         fmt::format("queue {}: vendor packet format {} is not supported, only barrier value",
-                    shared_->hsa_queue.id, packet.header.AmdFormat),
-        GFXGRAPH_AGENT_FAULT_OTHER, 0);
-    fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+                    shared_->hsa_queue.id, packet.header.AmdFormat));
     return false;
   }
   Signal* const signal = Signal::from(packet.signal);
@@ -351,8 +358,22 @@ bool Queue::run_barrier_value(const hsa_amd_barrier_value_packet_t& packet) {
   return held;
 }
 
+bool Queue::tells_callback() const noexcept {
+  return Runtime::on_fault() == OnFault::kAbort && callback_ != nullptr;
+}
+
+void Queue::reject_packet(hsa_status_t status, const std::string& text) {
+  if (tells_callback()) {
+    log(LogLevel::kError, "device fault: {}", Lines{text});
+  } else {
+    Device::record_fault(text, GFXGRAPH_AGENT_FAULT_OTHER, 0, device_);
+  }
+  fail_queue(status);
+}
+
 void Queue::fail_queue(hsa_status_t status) {
-  if (Runtime::on_fault() != OnFault::kAbort || callback_ == nullptr) return;
+  if (!tells_callback()) return;
+  failed_ = true;
   inactivate();
   callback_(status, handle(), callback_data_);
 }

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "hsa/queue/packet_order.h"
@@ -81,6 +82,11 @@ class Queue {
   bool wait_for_all(const hsa_signal_t* dependencies);
   bool wait_for_any(const hsa_signal_t* dependencies);
   void fail_queue(hsa_status_t status);
+  // Of a packet that no device could run: the queue fails, and, unless its callback was told, the
+  // device (see docs/software-agent.md, Faults).
+  void reject_packet(hsa_status_t status, const std::string& text);
+  // The queue has a callback, and $GFXGRAPH_ON_FAULT makes faults call it.
+  bool tells_callback() const noexcept;
 
   amd_queue_t* shared_ = nullptr;  // device-visible memory; the handle points to it
   std::byte* ring_ = nullptr;
@@ -94,6 +100,7 @@ class Queue {
   std::atomic<bool> stop_{false};
   std::atomic<bool> done_{false};
   std::atomic<bool> inactive_{false};
+  bool failed_ = false;  // its callback was told; of the queue's thread
   const bool reversed_ = reverses_packets();
   PacketScopes scopes_;
 };

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/hip_quirks.h"
+#include "recorder/objects/devices.h"
 
 namespace gfxgraph::recorder {
 
@@ -16,6 +17,7 @@ void ArrayCalls::created(Handle array, const format::ArrayShape& shape,
     }
     auto entry = std::make_shared<Allocation>();
     entry->kind = format::AllocationKind::kArray;
+    entry->device = current_device;
     entry->size_bytes = shape.slice_bytes() * shape.slices();
     entry->address = places_.begin(array, entry->size_bytes);
     entry->array = std::make_shared<const format::ArrayShape>(shape);
@@ -90,6 +92,7 @@ void ArrayCalls::image_created(const NewImage& image, std::string_view call) noe
     }
     auto entry = std::make_shared<Allocation>();
     entry->kind = image.kind;
+    entry->device = current_device;
     entry->address = image.handle;
     entry->size_bytes = image.kind == format::AllocationKind::kSurface ? format::kSurfaceBytes
                                                                        : format::kTextureBytes;

@@ -146,8 +146,8 @@ format::Content Contents::read_content(const Allocation& allocation, bool store,
   const auto read = [&](uint64_t offset, std::span<std::byte> piece) {
     if (allocation.host_visible()) return read_program(allocation.host_address + offset, piece);
     if (allocation.array) {
-      return device_.read_array(piece.data(), allocation.array_handle, *allocation.array, offset,
-                                piece.size());
+      return device_.read_array(allocation.device, piece.data(), allocation.array_handle,
+                                *allocation.array, offset, piece.size());
     }
     return device_.read_on(allocation.device, piece.data(), allocation.address + offset,
                            piece.size());

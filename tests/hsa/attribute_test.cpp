@@ -58,10 +58,15 @@ class AttributeTest : public AgentTest {
     ASSERT_EQ(hsa_executable_freeze(executable_, nullptr), HSA_STATUS_SUCCESS);
     queue_ = queue();
     ASSERT_NE(queue_, nullptr);
+    SdmaQueueDescriptor wished;
+    ASSERT_EQ(newer_hsa_amd_queue_create(gpu_, reinterpret_cast<QueueDescriptor*>(&wished), 1),
+              HSA_STATUS_SUCCESS);
+    sdma_queue_ = wished.queue;
     fill_asks();
   }
   void TearDown() override {
     EXPECT_EQ(hsa_queue_destroy(queue_), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_queue_destroy(sdma_queue_), HSA_STATUS_SUCCESS);
     EXPECT_EQ(hsa_executable_destroy(executable_), HSA_STATUS_SUCCESS);
     AgentTest::TearDown();
   }
@@ -107,8 +112,10 @@ class AttributeTest : public AgentTest {
                                               value);
       });
     }
-    asks_[AttributeOf::kQueue].push_back(
-        [this](uint32_t n, void* value) { return newer_hsa_amd_queue_get_info(queue_, n, value); });
+    for (hsa_queue_t* const one : {queue_, sdma_queue_}) {
+      asks_[AttributeOf::kQueue].push_back(
+          [one](uint32_t n, void* value) { return newer_hsa_amd_queue_get_info(one, n, value); });
+    }
     hsa_ven_amd_loader_1_03_pfn_t table{};
     ASSERT_EQ(
         hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof(table), &table),
@@ -151,6 +158,7 @@ class AttributeTest : public AgentTest {
   hsa_executable_t executable_{};
   hsa_loaded_code_object_t loaded_object_{};
   hsa_queue_t* queue_ = nullptr;
+  hsa_queue_t* sdma_queue_ = nullptr;
   std::map<AttributeOf, std::vector<Ask>> asks_;
 };
 

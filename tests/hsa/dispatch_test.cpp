@@ -394,5 +394,65 @@ TEST_F(DispatchDeathTest, TheErrorCallbackIsCalledWhenAborting) {
       testing::ExitedWithCode(std::getenv("GFXGRAPH_ON_FAULT") == nullptr ? 7 : 9), "");
 }
 
+// Each packet that no device can run fails its queue only, with the status of AMD's runtime: the
+// packet never completes, and other queues go on.
+TEST_F(DispatchDeathTest, PacketsOfTheErrorCallback) {
+  if (std::getenv("GFXGRAPH_ON_FAULT") == nullptr) GTEST_SKIP() << "GFXGRAPH_ON_FAULT=abort only";
+  const hsa_signal_t open = signal(1);
+  const auto refused = [&](hsa_status_t expected, const auto& change) {
+    struct Told {
+      std::atomic<uint32_t> status{0};
+      std::atomic<hsa_queue_t*> source{nullptr};
+    } told;
+    hsa_queue_t* q = nullptr;
+    ASSERT_EQ(hsa_queue_create(
+                  gpu_, 64, HSA_QUEUE_TYPE_MULTI,
+                  [](hsa_status_t status, hsa_queue_t* source, void* data) {
+                    static_cast<Told*>(data)->source = source;
+                    static_cast<Told*>(data)->status = status;
+                  },
+                  &told, 0, 0, &q),
+              HSA_STATUS_SUCCESS);
+    hsa_kernel_dispatch_packet_t bad = packet("empty_kernel.kd", 1, 1, open);
+    change(bad);
+    submit(q, bad);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (told.status == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    EXPECT_EQ(told.status, uint32_t{expected});
+    EXPECT_EQ(told.source, q);
+    EXPECT_EQ(hsa_signal_load_relaxed(open), 1);
+    hsa_queue_destroy(q);
+  };
+  using Packet = hsa_kernel_dispatch_packet_t;
+  refused(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, [](Packet& p) { p.setup = 4; });
+  refused(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, [](Packet& p) { p.setup = 0; });
+  refused(HSA_STATUS_ERROR_INVALID_ALLOCATION, [](Packet& p) { p.group_segment_size = 65537; });
+  refused(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, [](Packet& p) { p.kernel_object = 0; });
+  refused(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, [](Packet& p) { p.kernel_object += 8; });
+  refused(HSA_STATUS_ERROR_INVALID_ARGUMENT, [](Packet& p) { p.workgroup_size_x = 1025; });
+  refused(HSA_STATUS_ERROR_INVALID_ARGUMENT, [](Packet& p) { p.workgroup_size_x = 0; });
+  refused(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, [](Packet& p) { p.header |= 0xff; });
+  hsa_queue_t* const q = queue();
+  const hsa_signal_t done = signal(1);
+  submit(q, packet("empty_kernel.kd", 1, 1, done));
+  EXPECT_TRUE(wait_until_zero(done));
+  hsa_queue_destroy(q);
+}
+
+// Without a callback it is a fault of the device.
+TEST_F(DispatchDeathTest, ADispatchWithoutDimensions) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        hsa_queue_t* const q = queue();
+        hsa_kernel_dispatch_packet_t bad = packet("empty_kernel.kd", 1, 1, signal(1));
+        bad.setup = 4;
+        const hsa_signal_t done = bad.completion_signal;
+        submit(q, bad);
+        std::exit(wait_until_zero(done) ? 0 : 3);
+      },
+      testing::ExitedWithCode(1), "bad dispatch: a number of dimensions that is not 1, 2 or 3");
+}
+
 }  // namespace
 }  // namespace gfxgraph::hsa_test

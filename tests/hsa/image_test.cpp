@@ -7,6 +7,7 @@
 #include "check/memory/image_words.h"
 #include "emulator/isa/memory/image.h"
 #include "tests/hsa/agent_fixture.h"
+#include "tests/hsa/newer_calls.h"
 
 namespace gfxgraph::hsa_test {
 namespace {
@@ -80,6 +81,50 @@ TEST_F(ImageTest, CopiesRegions) {
   const hsa_ext_image_region_t outside{{1, 0, 0}, {8, 4, 3}};
   EXPECT_EQ(call.hsa_ext_image_export(gpu_, b, got.data(), 0, 0, &outside),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+// The newer calls make what the older ones make; a mipmap is refused.
+TEST_F(ImageTest, DescriptorsWithMipLevels) {
+  ImageDescriptorV2 descriptor{{HSA_EXT_IMAGE_GEOMETRY_2D, 60, 9, 0, 0, kBytes4}, 1};
+  const hsa_ext_image_t twin = make(descriptor.plain);
+  hsa_ext_image_data_info_t info{}, plain{};
+  ASSERT_EQ(hsa_ext_image_data_get_info(gpu_, &descriptor.plain, HSA_ACCESS_PERMISSION_RW, &plain),
+            HSA_STATUS_SUCCESS);
+  void* const memory = allocate<std::byte>(device_pool(), plain.size);
+  for (const size_t levels : {0, 1}) {
+    descriptor.mip_levels = levels;
+    ASSERT_EQ(
+        newer_hsa_ext_image_data_get_info_v2(gpu_, &descriptor, HSA_ACCESS_PERMISSION_RW, &info),
+        HSA_STATUS_SUCCESS);
+    EXPECT_EQ(info.size, plain.size);
+    EXPECT_EQ(info.alignment, plain.alignment);
+    hsa_ext_image_t image{};
+    ASSERT_EQ(
+        newer_hsa_ext_image_create_v2(gpu_, &descriptor, memory, HSA_ACCESS_PERMISSION_RW, &image),
+        HSA_STATUS_SUCCESS);
+    emulator::Image made, expected;
+    ASSERT_EQ(emulator::read_image(reinterpret_cast<const uint32_t*>(image.handle), made), nullptr);
+    ASSERT_EQ(emulator::read_image(reinterpret_cast<const uint32_t*>(twin.handle), expected),
+              nullptr);
+    EXPECT_EQ(made.width, expected.width);
+    EXPECT_EQ(made.height, expected.height);
+    EXPECT_EQ(made.row_bytes, expected.row_bytes);
+    EXPECT_EQ(made.base, reinterpret_cast<uint64_t>(memory));
+    EXPECT_EQ(newer_hsa_ext_image_destroy_v2(gpu_, image), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(newer_hsa_ext_image_destroy_v2(gpu_, image), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  }
+  descriptor.mip_levels = 2;
+  hsa_ext_image_t image{};
+  EXPECT_EQ(static_cast<uint32_t>(newer_hsa_ext_image_create_v2(gpu_, &descriptor, memory,
+                                                                HSA_ACCESS_PERMISSION_RW, &image)),
+            uint32_t{HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED});
+  EXPECT_EQ(static_cast<uint32_t>(newer_hsa_ext_image_data_get_info_v2(
+                gpu_, &descriptor, HSA_ACCESS_PERMISSION_RW, &info)),
+            uint32_t{HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED});
+  EXPECT_EQ(newer_hsa_ext_image_create_v2(gpu_, nullptr, memory, HSA_ACCESS_PERMISSION_RW, &image),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  hsa_ext_image_destroy(gpu_, twin);
+  hsa_amd_memory_pool_free(memory);
 }
 
 TEST_F(ImageTest, RefusesWhatItCannotDo) {

@@ -99,7 +99,7 @@ TEST_F(MemoryTest, BadRequestsAreRefused) {
   EXPECT_EQ(hsa_amd_memory_pool_allocate(pools(gpu_)[1], 4, 0, &memory),
             HSA_STATUS_ERROR_INVALID_ALLOCATION);
   EXPECT_EQ(hsa_amd_memory_pool_allocate(device_pool(), size_t{1} << 45, 0, &memory),
-            HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+            HSA_STATUS_ERROR_INVALID_ALLOCATION);
   EXPECT_NE(hsa_amd_memory_pool_allocate(device_pool(), SIZE_MAX, 0, &memory), HSA_STATUS_SUCCESS);
   EXPECT_EQ(hsa_amd_memory_pool_free(nullptr), HSA_STATUS_SUCCESS);
   int local = 0;
@@ -108,6 +108,36 @@ TEST_F(MemoryTest, BadRequestsAreRefused) {
   EXPECT_EQ(hsa_amd_memory_pool_free(good + 16), HSA_STATUS_ERROR_INVALID_ALLOCATION);
   EXPECT_EQ(hsa_amd_memory_pool_free(good), HSA_STATUS_SUCCESS);
   EXPECT_EQ(hsa_amd_memory_pool_free(good), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+}
+
+TEST_F(MemoryTest, NoMoreThanAPoolHas) {
+  for (const hsa_amd_memory_pool_t pool : {pools(cpu_)[0], pools(cpu_)[1], pools(gpu_)[0]}) {
+    size_t most = 0;
+    ASSERT_EQ(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE, &most),
+              HSA_STATUS_SUCCESS);
+    void* memory = nullptr;
+    EXPECT_EQ(hsa_amd_memory_pool_allocate(pool, most + 4096, 0, &memory),
+              HSA_STATUS_ERROR_INVALID_ALLOCATION);
+    EXPECT_EQ(memory, nullptr);
+  }
+  // As much as there is, and then nothing more.
+  size_t most = 0;
+  ASSERT_EQ(
+      hsa_amd_memory_pool_get_info(device_pool(), HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE, &most),
+      HSA_STATUS_SUCCESS);
+  auto* const all = allocate<std::byte>(device_pool(), most);
+  void* memory = nullptr;
+  EXPECT_EQ(hsa_amd_memory_pool_allocate(device_pool(), 4096, 0, &memory),
+            HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(hsa_amd_memory_pool_free(all), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(MemoryTest, MemoryOfAPoolNeedsNoLock) {
+  int* const made = allocate<int>(kernarg_pool(), 4);
+  EXPECT_EQ(hsa_amd_memory_unlock(made), HSA_STATUS_SUCCESS);
+  int own = 0;
+  EXPECT_EQ(hsa_amd_memory_unlock(&own), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  hsa_amd_memory_pool_free(made);
 }
 
 TEST_F(MemoryTest, TheAgentsOwnMemoryCannotBeFreed) {

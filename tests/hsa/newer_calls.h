@@ -4,6 +4,7 @@
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_image.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,29 @@ struct QueueDescriptor {  // hsa_amd_queue_create_desc_t, for the compute engine
   uint32_t reserved_compute[3] = {};
   uint32_t traffic_class = 0;
   uint8_t reserved[20] = {};
+};
+
+// The descriptor's bytes from `cu_mask` on, for the SDMA engine.
+struct SdmaQueueDescriptor {
+  uint16_t version = 1;
+  uint16_t flags = 0;
+  uint8_t engine_type = 1;
+  uint8_t reserved_header[3] = {};
+  uint32_t queue_size_bytes = 4096;
+  uint32_t priority = 1;
+  void (*callback)(hsa_status_t, hsa_queue_t*, void*) = nullptr;
+  void* callback_data = nullptr;
+  hsa_queue_t* queue = nullptr;
+  uint32_t engine = UINT32_MAX;  // any
+  uint32_t reserved_sdma[7] = {};
+  uint32_t traffic_class = 0;
+  uint8_t reserved[20] = {};
+};
+static_assert(sizeof(SdmaQueueDescriptor) == sizeof(QueueDescriptor));
+
+struct ImageDescriptorV2 {  // hsa_ext_image_descriptor_v2_t
+  hsa_ext_image_descriptor_t plain;
+  size_t mip_levels;
 };
 
 struct CopyOperation {  // hsa_amd_memory_copy_op_t
@@ -72,5 +96,10 @@ GFXGRAPH_NEWER_HSA(hsa_amd_counted_queue_release, hsa_queue_t*);
 GFXGRAPH_NEWER_HSA(hsa_amd_memory_async_batch_copy, const CopyOperation*, uint32_t, uint32_t,
                    const hsa_signal_t*);
 GFXGRAPH_NEWER_HSA(hsa_amd_signal_get_event_id, hsa_signal_t, uint32_t*);
+GFXGRAPH_NEWER_HSA(hsa_ext_image_create_v2, hsa_agent_t, const ImageDescriptorV2*, const void*,
+                   uint32_t, hsa_ext_image_t*);
+GFXGRAPH_NEWER_HSA(hsa_ext_image_data_get_info_v2, hsa_agent_t, const ImageDescriptorV2*, uint32_t,
+                   hsa_ext_image_data_info_t*);
+GFXGRAPH_NEWER_HSA(hsa_ext_image_destroy_v2, hsa_agent_t, hsa_ext_image_t);
 GFXGRAPH_NEWER_HSA(hsa_ven_amd_pcs_create, hsa_agent_t);
 #undef GFXGRAPH_NEWER_HSA

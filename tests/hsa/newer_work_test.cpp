@@ -66,7 +66,8 @@ TEST_F(NewerWorkTest, TheFirstBadDescriptorIsTheError) {
   refused(bad, [](QueueDescriptor& d) { d.type = 9; });
   refused(impossible, [](QueueDescriptor& d) { d.queue_size_bytes = 64; });
   refused(impossible, [](QueueDescriptor& d) { d.flags = 2; });
-  refused(impossible, [](QueueDescriptor& d) { d.engine_type = 1; });
+  refused(impossible, [](QueueDescriptor& d) { d.engine_type = 2; });
+  refused(bad, [](QueueDescriptor& d) { d.engine_type = 3; });
   EXPECT_EQ(newer_hsa_amd_queue_create(gpu_, nullptr, 1), bad);
   EXPECT_EQ(newer_hsa_amd_queue_create(gpu_, &good, 0), bad);
   EXPECT_EQ(newer_hsa_amd_queue_create(cpu_, &good, 1), HSA_STATUS_ERROR_INVALID_AGENT);

@@ -214,6 +214,27 @@ TEST_F(QueueTest, ManyThreadsOneQueue) {
   hsa_queue_destroy(q);
 }
 
+// Threads that take turns by the index: a torn or lost exchange would stop them.
+TEST_F(QueueTest, TheWriteIndexByTurns) {
+  constexpr uint64_t kThreads = 4;
+  constexpr uint64_t kTurns = 400;
+  hsa_queue_t* const q = queue();
+  std::vector<std::thread> threads;
+  for (uint64_t number = 0; number < kThreads; ++number) {
+    threads.emplace_back([q, number] {
+      for (uint64_t turn = number; turn < kTurns; turn += kThreads) {
+        while (hsa_queue_cas_write_index_scacq_screl(q, turn, turn + 1) != turn)
+          std::this_thread::yield();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(hsa_queue_load_write_index_scacquire(q), kTurns);
+  EXPECT_EQ(hsa_queue_cas_write_index_relaxed(q, 5, 6), kTurns);
+  EXPECT_EQ(hsa_queue_load_write_index_scacquire(q), kTurns);
+  hsa_queue_destroy(q);
+}
+
 TEST_F(QueueTest, ManyQueuesDependOnEachOther) {
   constexpr size_t kQueues = 8;
   constexpr int kRounds = 200;

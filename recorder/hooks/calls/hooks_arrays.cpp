@@ -294,7 +294,7 @@ GFXGRAPH_HOOK hipError_t hipArrayDestroy(hipArray* array) {
                     })
 
 GFXGRAPH_HOOK hipError_t hipMemcpy2DToArray(GFXGRAPH_TO_ARRAY_PARAMETERS) {
-  GFXGRAPH_TO_ARRAY(hipMemcpy2DToArray, nullptr);
+  GFXGRAPH_TO_ARRAY(hipMemcpy2DToArray, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy2DToArray_spt(GFXGRAPH_TO_ARRAY_PARAMETERS) {
   GFXGRAPH_TO_ARRAY(hipMemcpy2DToArray_spt, per_thread_stream());
@@ -318,7 +318,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DToArrayAsync_spt(GFXGRAPH_TO_ARRAY_PARAMETER
                     })
 
 GFXGRAPH_HOOK hipError_t hipMemcpy2DFromArray(GFXGRAPH_FROM_ARRAY_PARAMETERS) {
-  GFXGRAPH_FROM_ARRAY(hipMemcpy2DFromArray, nullptr);
+  GFXGRAPH_FROM_ARRAY(hipMemcpy2DFromArray, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy2DFromArray_spt(GFXGRAPH_FROM_ARRAY_PARAMETERS) {
   GFXGRAPH_FROM_ARRAY(hipMemcpy2DFromArray_spt, per_thread_stream());
@@ -337,7 +337,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DArrayToArray(hipArray* destination, size_t x
                                                  size_t source_y, size_t width, size_t height,
                                                  hipMemcpyKind kind) {
   return array_copy(kCall_hipMemcpy2DArrayToArray, in_array(destination, x, y),
-                    in_array(source, source_x, source_y), width, height, nullptr, [&] {
+                    in_array(source, source_x, source_y), width, height, no_stream(), [&] {
                       return real(kCall_hipMemcpy2DArrayToArray, destination, x, y, source,
                                   source_x, source_y, width, height, kind);
                     });
@@ -346,7 +346,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DArrayToArray(hipArray* destination, size_t x
 GFXGRAPH_HOOK hipError_t hipMemcpyToArray(hipArray* destination, size_t x, size_t y,
                                           const void* source, size_t bytes, hipMemcpyKind kind) {
   return whole_copy(
-      kCall_hipMemcpyToArray, true, destination, x, y, source, bytes, kind, nullptr,
+      kCall_hipMemcpyToArray, true, destination, x, y, source, bytes, kind, no_stream(),
       [&] { return real(kCall_hipMemcpyToArray, destination, x, y, source, bytes, kind); });
 }
 
@@ -356,7 +356,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpyToArray(hipArray* destination, size_t x, size_
 
 GFXGRAPH_HOOK hipError_t hipMemcpyFromArray(void* destination, hipArray_const_t source, size_t x,
                                             size_t y, size_t bytes, hipMemcpyKind kind) {
-  GFXGRAPH_WHOLE_FROM_ARRAY(hipMemcpyFromArray, nullptr);
+  GFXGRAPH_WHOLE_FROM_ARRAY(hipMemcpyFromArray, no_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyFromArray_spt(void* destination, hipArray_const_t source,
                                                 size_t x, size_t y, size_t bytes,
@@ -368,7 +368,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpyFromArray_spt(void* destination, hipArray_cons
 GFXGRAPH_HOOK hipError_t hipMemcpyAtoH(void* destination, hipArray* source, size_t at,
                                        size_t bytes) {
   return array_copy(kCall_hipMemcpyAtoH, in_memory(destination, 0, MemorySide::kHost),
-                    in_array(source, at), bytes, 1, nullptr,
+                    in_array(source, at), bytes, 1, no_stream(),
                     [&] { return real(kCall_hipMemcpyAtoH, destination, source, at, bytes); });
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyAtoHAsync(void* destination, hipArray* source, size_t at,
@@ -381,7 +381,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpyAtoHAsync(void* destination, hipArray* source,
 GFXGRAPH_HOOK hipError_t hipMemcpyHtoA(hipArray* destination, size_t at, const void* source,
                                        size_t bytes) {
   return array_copy(kCall_hipMemcpyHtoA, in_array(destination, at),
-                    in_memory(source, 0, MemorySide::kHost), bytes, 1, nullptr,
+                    in_memory(source, 0, MemorySide::kHost), bytes, 1, no_stream(),
                     [&] { return real(kCall_hipMemcpyHtoA, destination, at, source, bytes); });
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyHtoAAsync(hipArray* destination, size_t at, const void* source,
@@ -394,19 +394,19 @@ GFXGRAPH_HOOK hipError_t hipMemcpyHtoAAsync(hipArray* destination, size_t at, co
 GFXGRAPH_HOOK hipError_t hipMemcpyAtoD(hipDeviceptr_t destination, hipArray* source, size_t at,
                                        size_t bytes) {
   return array_copy(kCall_hipMemcpyAtoD, in_memory(destination, 0, MemorySide::kDevice),
-                    in_array(source, at), bytes, 1, nullptr,
+                    in_array(source, at), bytes, 1, no_stream(),
                     [&] { return real(kCall_hipMemcpyAtoD, destination, source, at, bytes); });
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyDtoA(hipArray* destination, size_t at, hipDeviceptr_t source,
                                        size_t bytes) {
   return array_copy(kCall_hipMemcpyDtoA, in_array(destination, at),
-                    in_memory(source, 0, MemorySide::kDevice), bytes, 1, nullptr,
+                    in_memory(source, 0, MemorySide::kDevice), bytes, 1, no_stream(),
                     [&] { return real(kCall_hipMemcpyDtoA, destination, at, source, bytes); });
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyAtoA(hipArray* destination, size_t to, hipArray* source,
                                        size_t from, size_t bytes) {
   return array_copy(
-      kCall_hipMemcpyAtoA, in_array(destination, to), in_array(source, from), bytes, 1, nullptr,
+      kCall_hipMemcpyAtoA, in_array(destination, to), in_array(source, from), bytes, 1, no_stream(),
       [&] { return real(kCall_hipMemcpyAtoA, destination, to, source, from, bytes); });
 }
 

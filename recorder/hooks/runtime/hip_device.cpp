@@ -210,14 +210,16 @@ class HipDevice final : public Device {
     return done;
   }
 
-  bool read_array(void* destination, const void* array, const format::ArrayShape& shape,
-                  uint64_t offset, size_t size_bytes) override {
+  bool read_array(format::DeviceNumber device, void* destination, const void* array,
+                  const format::ArrayShape& shape, uint64_t offset, size_t size_bytes) override {
     bool done = false;
     run([&] {
-      done = read_array_once(destination, array, shape, offset, size_bytes);
+      const OnDevice on(device);
+      hipStream_t& stream = device == 0 ? stream_ : streams_[device];
+      done = read_array_once(stream, destination, array, shape, offset, size_bytes);
       if (done) return;
-      stream_ = nullptr;
-      done = read_array_once(destination, array, shape, offset, size_bytes);
+      stream = nullptr;
+      done = read_array_once(stream, destination, array, shape, offset, size_bytes);
     });
     return done;
   }
@@ -427,10 +429,9 @@ class HipDevice final : public Device {
                                      static_cast<unsigned>(hipStreamNonBlocking)) == hipSuccess;
   }
 
-  // Arrays are recorded of device 0 only.
-  bool read_array_once(void* destination, const void* array, const format::ArrayShape& shape,
-                       uint64_t offset, size_t size_bytes) {
-    if (!have_stream(stream_)) return false;
+  static bool read_array_once(hipStream_t& stream, void* destination, const void* array,
+                              const format::ArrayShape& shape, uint64_t offset, size_t size_bytes) {
+    if (!have_stream(stream)) return false;
     auto* const bytes = static_cast<char*>(destination);
     for (const format::ArrayBox& box : format::array_boxes(shape, offset, size_bytes)) {
       hipMemcpy3DParms params{};
@@ -441,9 +442,9 @@ class HipDevice final : public Device {
       params.extent = {box.width, box.height, box.depth};
       params.kind = hipMemcpyDeviceToHost;
       const hipMemcpy3DParms* const box_params = &params;
-      if (real(kCall_hipMemcpy3DAsync, box_params, stream_) != hipSuccess) return false;
+      if (real(kCall_hipMemcpy3DAsync, box_params, stream) != hipSuccess) return false;
     }
-    return real(kCall_hipStreamSynchronize, stream_) == hipSuccess;
+    return real(kCall_hipStreamSynchronize, stream) == hipSuccess;
   }
 
   static bool read_once(hipStream_t& stream, void* destination, uint64_t address,

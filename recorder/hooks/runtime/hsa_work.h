@@ -13,7 +13,8 @@ inline bool gives_hsa_work(std::string_view name) noexcept {
   constexpr std::string_view kWork[] = {"queue_create", "queue_acquire", "queue_intercept_create",
                                         "memory_copy",  "async_copy",    "batch_copy",
                                         "memory_fill",  "sdma",          "image_copy",
-                                        "image_import", "image_export",  "image_clear"};
+                                        "image_import", "image_export",  "image_clear",
+                                        "svm_discard"};
   constexpr std::string_view kOnlyAsks[] = {"_get_",     "_status",  "_info",
                                             "profiling", "_destroy", "_release"};
   const auto holds = [&](std::string_view part) { return name.find(part) != name.npos; };

@@ -11,7 +11,7 @@ TEST(HsaWork, QueuesAndCopiesOfEveryKindGiveWork) {
         "hsa_amd_queue_intercept_create", "hsa_amd_counted_queue_acquire", "hsa_memory_copy",
         "hsa_amd_memory_async_copy", "hsa_amd_memory_async_copy_on_engine",
         "hsa_amd_memory_async_copy_rect", "hsa_amd_memory_async_batch_copy", "hsa_amd_memory_fill",
-        "hsa_amd_sdma_queue_create", "hsa_ext_image_copy"}) {
+        "hsa_amd_sdma_queue_create", "hsa_ext_image_copy", "hsa_amd_svm_discard_batch_async"}) {
     EXPECT_TRUE(gives_hsa_work(name)) << name;
   }
 }
