@@ -1,5 +1,7 @@
 #include "recorder/calls/buffer_calls.h"
 
+#include "recorder/shared_mapping.h"
+
 #include <memory>
 #include <utility>
 
@@ -72,10 +74,20 @@ void BufferCalls::host_registered(void* host, uint64_t size_bytes, uint32_t flag
     entry->address = address == 0 ? host_address : address;
     entry->host_address = host_address;
     entry->size_bytes = size_bytes;
+    note_two_addresses(*entry, "hipHostRegister");
     format::AllocationBegin begin;
     begin.flags = flags;
     traced_.insert_allocation(std::move(entry), std::move(begin));
   });
+}
+
+// One process may hold shared memory as several ranks of a communicator, each with a mapping.
+void BufferCalls::note_two_addresses(const Allocation& allocation, const char* call) {
+  const std::string file = mapped_at_two_addresses(allocation.host_address, allocation.size_bytes);
+  if (file.empty()) return;
+  finding(format::FindingKind::kIncomplete, call,
+          "the process has mapped this memory at another address, too (" + file +
+              "): a replay has two memories, and what is written in one is not seen in the other");
 }
 
 // As long as hipFree does. Without the lock: what the device waits for may be a call of another
@@ -221,6 +233,8 @@ void BufferCalls::host_unregistered(uint64_t address, bool success) noexcept {
   guarded([&] {
     const std::shared_ptr<Allocation> allocation = allocations_.map().find_freed(address);
     if (!allocation) return;
+    // The other mapping may have come later.
+    if (allocation->begun) note_two_addresses(*allocation, kCall);
     if (allocation->begun)
       traced_.end_allocation(*allocation, true, 0, host_writes_.content_at_end(*allocation, kCall));
     traced_.unmap(allocation->address);

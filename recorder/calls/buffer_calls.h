@@ -78,6 +78,7 @@ class BufferCalls : private Part {
 
  private:
   bool wait_for_device(uint64_t address, uint32_t& issued) noexcept;
+  void note_two_addresses(const Allocation& allocation, const char* call);
 
   Allocations& allocations_;
   Stretch& stretch_;

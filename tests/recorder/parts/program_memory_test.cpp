@@ -1,11 +1,14 @@
 #include "recorder/program_memory.h"
 #include "base/sanitized.h"
+#include "recorder/shared_mapping.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -39,6 +42,46 @@ TEST_F(ProgramMemory, ReadsWhatCanBeRead) {
   EXPECT_FALSE(read_program(16, bytes));
   EXPECT_FALSE(read_program(~uint64_t{0} - 8, bytes));
   EXPECT_TRUE(read_program(16, {}));
+}
+
+std::string two_addresses(const char* maps, uint64_t address, uint64_t size_bytes) {
+  std::istringstream text(maps);
+  return mapped_at_two_addresses(text, address, size_bytes);
+}
+
+TEST(SharedMapping, OfTheSameBytesOfOneFile) {
+  constexpr const char* kMaps =
+      "1000-3000 rw-s 00000000 00:15 77   /dev/shm/of two\n"
+      "5000-6000 rw-s 00001000 00:15 77   /dev/shm/of two\n"
+      "7000-9000 r--p 00000000 00:15 78   /lib/x.so\n"
+      "9000-a000 r--p 00000000 00:15 78   /lib/x.so\n"
+      "b000-c000 rw-s 00000000 00:15 79   /dev/shm/one\n"
+      "c000-d000 rw-s 00001000 00:15 79   /dev/shm/one\n"
+      "e000-f000 rw-p 00000000 00:00 0    [heap]\n";
+  EXPECT_EQ(two_addresses(kMaps, 0x1000, 0x2000), "/dev/shm/of two");
+  EXPECT_EQ(two_addresses(kMaps, 0x2800, 0x10), "/dev/shm/of two");
+  EXPECT_EQ(two_addresses(kMaps, 0x5000, 0x10), "/dev/shm/of two");
+  EXPECT_EQ(two_addresses(kMaps, 0x1000, 0x1000), "") << "the other one is of the second page";
+  EXPECT_EQ(two_addresses(kMaps, 0x7000, 0x2000), "") << "private";
+  EXPECT_EQ(two_addresses(kMaps, 0xb000, 0x2000), "") << "two pages, each once";
+  EXPECT_EQ(two_addresses(kMaps, 0xe000, 0x1000), "");
+  EXPECT_EQ(two_addresses("not a mapping\n", 0, 0x1000), "");
+}
+
+TEST(SharedMapping, OfThisProcess) {
+  const int file = memfd_create("two", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, kPage), 0);
+  const auto map = [&] {
+    return mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  };
+  void* const first = map();
+  const auto address = reinterpret_cast<uint64_t>(first);
+  EXPECT_EQ(mapped_at_two_addresses(address, kPage), "");
+  void* const second = map();
+  EXPECT_NE(mapped_at_two_addresses(address, kPage), "");
+  (void)munmap(first, kPage);
+  (void)munmap(second, kPage);
+  (void)close(file);
 }
 
 TEST_F(ProgramMemory, ValuesBehindPointers) {
