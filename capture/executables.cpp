@@ -5,6 +5,7 @@
 #include <new>
 
 #include "capture/runtime.h"
+#include "capture/turns.h"
 
 namespace gfxgraph::capture {
 
@@ -67,6 +68,7 @@ void Executables::clone_alive() {
     const auto used = one.clone ? graphs_.end() : graphs_.find(one.graph);
     if (used == graphs_.end() || used->second.destroyed) continue;
     hipGraph_t clone = nullptr;
+    const Turn turn;
     if (runtime::clone_graph(&clone, one.graph) != hipSuccess) one.changed = true;
     release(one);
     one.graph = clone;

@@ -1,5 +1,6 @@
 #include "capture/hooks_internal.h"
 #include "capture/runtime.h"
+#include "capture/turns.h"
 
 #include <unistd.h>
 
@@ -134,6 +135,7 @@ hipError_t Builder::kernel(void* function, dim3 grid, dim3 block, unsigned share
   node.sharedMemBytes = shared_bytes;
   node.kernelParams = params;
   node.extra = extra;
+  const Turn turn;
   return add([&](auto... to) { return runtime::add_kernel(to..., &node); });
 }
 

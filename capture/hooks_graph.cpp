@@ -11,6 +11,7 @@
 #include "capture/hooks_internal.h"
 #include "capture/newer_hip.h"
 #include "capture/runtime.h"
+#include "capture/turns.h"
 
 using namespace gfxgraph::capture;
 
@@ -18,6 +19,7 @@ namespace gfxgraph::capture {
 namespace {
 
 hipError_t add_child(Builder& builder, hipGraph_t child) {
+  const Turn turn;
   hipGraph_t copy = nullptr;
   hipError_t result = copy_in_order(child, copy);
   if (result == hipSuccess) {
@@ -139,31 +141,33 @@ GFXGRAPH_CAPTURE_HOOK hipError_t hipStreamAddCallback_spt(hipStream_t stream,
 
 GFXGRAPH_CAPTURE_HOOK hipError_t hipGraphLaunch(hipGraphExec_t executable, hipStream_t stream) {
   return launch_graph(kCall_hipGraphLaunch, key_of(stream), executable,
-                      [&] { return real(kCall_hipGraphLaunch, executable, stream); });
+                      [&] { return real_in_turn(kCall_hipGraphLaunch, executable, stream); });
 }
 GFXGRAPH_CAPTURE_HOOK hipError_t hipGraphLaunch_spt(hipGraphExec_t executable, hipStream_t stream) {
   return launch_graph(kCall_hipGraphLaunch_spt, per_thread_key_of(stream), executable,
-                      [&] { return real(kCall_hipGraphLaunch_spt, executable, stream); });
+                      [&] { return real_in_turn(kCall_hipGraphLaunch_spt, executable, stream); });
 }
 
 GFXGRAPH_CAPTURE_HOOK hipError_t hipGraphInstantiate(hipGraphExec_t* executable, hipGraph_t graph,
                                                      hipGraphNode_t* error_node, char* log,
                                                      size_t size) {
   const hipError_t result =
-      real(kCall_hipGraphInstantiate, executable, graph, error_node, log, size);
+      real_in_turn(kCall_hipGraphInstantiate, executable, graph, error_node, log, size);
   if (result == hipSuccess && inside == 0) executables().made(*executable, graph);
   return result;
 }
 GFXGRAPH_CAPTURE_HOOK hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* executable,
                                                               hipGraph_t graph,
                                                               unsigned long long flags) {
-  const hipError_t result = real(kCall_hipGraphInstantiateWithFlags, executable, graph, flags);
+  const hipError_t result =
+      real_in_turn(kCall_hipGraphInstantiateWithFlags, executable, graph, flags);
   if (result == hipSuccess && inside == 0) executables().made(*executable, graph);
   return result;
 }
 GFXGRAPH_NEWER_CAPTURE_HOOK(hipGraphInstantiateWithParams, hipGraphExec_t* executable,
                             hipGraph_t graph, void* params) {
-  const hipError_t result = real(kCall_hipGraphInstantiateWithParams, executable, graph, params);
+  const hipError_t result =
+      real_in_turn(kCall_hipGraphInstantiateWithParams, executable, graph, params);
   if (result == hipSuccess && inside == 0) executables().made(*executable, graph);
   return result;
 }
@@ -174,7 +178,8 @@ GFXGRAPH_CAPTURE_HOOK hipError_t hipGraphExecDestroy(hipGraphExec_t executable) 
 GFXGRAPH_CAPTURE_HOOK hipError_t hipGraphExecUpdate(hipGraphExec_t executable, hipGraph_t graph,
                                                     hipGraphNode_t* error_node,
                                                     hipGraphExecUpdateResult* outcome) {
-  const hipError_t result = real(kCall_hipGraphExecUpdate, executable, graph, error_node, outcome);
+  const hipError_t result =
+      real_in_turn(kCall_hipGraphExecUpdate, executable, graph, error_node, outcome);
   if (result == hipSuccess && inside == 0) executables().made(executable, graph);
   return result;
 }
@@ -188,6 +193,24 @@ GFXGRAPH_CAPTURE_HOOK hipError_t hipGraphDestroy(hipGraph_t graph) {
     }
   }
   return real(kCall_hipGraphDestroy, graph);
+}
+
+// Kernels of graphs that the program changes by itself: these take turns, too.
+GFXGRAPH_CAPTURE_HOOK hipError_t hipGraphAddKernelNode(hipGraphNode_t* node, hipGraph_t graph,
+                                                       const hipGraphNode_t* after, size_t count,
+                                                       const hipKernelNodeParams* params) {
+  if (inside == 0) executables().before_change();
+  return real_in_turn(kCall_hipGraphAddKernelNode, node, graph, after, count, params);
+}
+GFXGRAPH_CAPTURE_HOOK hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node,
+                                                             const hipKernelNodeParams* params) {
+  if (inside == 0) executables().before_change();
+  return real_in_turn(kCall_hipGraphKernelNodeSetParams, node, params);
+}
+GFXGRAPH_CAPTURE_HOOK hipError_t hipGraphExecKernelNodeSetParams(
+    hipGraphExec_t executable, hipGraphNode_t node, const hipKernelNodeParams* params) {
+  if (inside == 0) executables().changed(executable);
+  return real_in_turn(kCall_hipGraphExecKernelNodeSetParams, executable, node, params);
 }
 
 // ---- stream-ordered memory ----------------------------------------------------------------------

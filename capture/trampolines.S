@@ -22,7 +22,9 @@ gfxgraph_capture_trampoline:
     .cfi_endproc
     .size gfxgraph_capture_trampoline, . - gfxgraph_capture_trampoline
 
+#ifndef GFXGRAPH_WITHOUT_LOOKUPS /* a sanitizer looks up functions of its own before it can run ours */
     gfxgraph_lookup_hook dlsym, gfxgraph_capture_dlsym
+#endif
 
 #define HOOK_HOOK(name)
 #define HOOK_UNSAFE(name) gfxgraph_hook name, gfxgraph_capture_trampoline;

@@ -10,7 +10,7 @@
 
 namespace gfxgraph::live {
 
-inline constexpr uint32_t kCaptureVersion = 1;
+inline constexpr uint32_t kCaptureVersion = 2;
 // const CaptureTable* (*)(uint32_t version); null: it does not know this version.
 inline constexpr const char* kCaptureFunction = "gfxgraph_recorder_captures";
 
@@ -24,6 +24,18 @@ struct CaptureRequest {
   void* stream = nullptr;      // hipStream_t
   uint32_t contents = 0;       // 1: of memory, too, and all work of the process
   uint32_t wait_ms = 0;        // for a capture that another thread has open
+  // format::held_layout() of the caller: it takes the trace as it is in memory, from a recorder of
+  // the same layout and without contents. Null: only as a file.
+  const char* held_layout = nullptr;
+};
+
+// A trace in memory. `self` and what `trace` leads to live until release(); any thread.
+struct Held {
+  const void* trace = nullptr;  // format::HeldTrace; null: there is a file
+  void* self = nullptr;
+  // Writes it as a file in memory, whose descriptor the caller closes.
+  Answer (*write)(void* self, int* descriptor) = nullptr;
+  void (*release)(void* self) = nullptr;
 };
 
 // None of them throws; any thread. `capture` is the number that begin() gave.
@@ -38,9 +50,9 @@ struct CaptureTable {
   Answer (*hold)(uint64_t capture, void* graph, void* stream) = nullptr;
   // How many launches it has.
   Answer (*launches)(uint64_t capture, uint64_t* count) = nullptr;
-  // The trace is in the file that `descriptor` receives, which the caller closes; the caller
-  // releases `objects`.
-  Answer (*end)(uint64_t capture, int* descriptor, Objects* objects) = nullptr;
+  // The trace is in the file that `descriptor` receives, which the caller closes, or is `held`. The
+  // caller releases `objects` and `held`.
+  Answer (*end)(uint64_t capture, int* descriptor, Held* held, Objects* objects) = nullptr;
   void (*abandon)(uint64_t capture) = nullptr;
   // Whether the calling thread has one open that does not pause.
   bool (*capturing)() = nullptr;

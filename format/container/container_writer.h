@@ -69,6 +69,7 @@ class ContainerWriter {
         chain_(std::move(chain)),
         index_(std::move(index)) {}
 
+  bool has_file() const noexcept { return file_ != nullptr; }
   Result<void> write_head();
   Result<void> append(const PreparedRecord& record);
   // Appends an index of all records so far, if there are at least `min_records`. The next record

@@ -43,18 +43,20 @@ class Ranges {
   }
 
   std::vector<RangeSummary> run() {
-    for (const format::Event& event : trace_.events()) {
+    uint64_t events = 0, time_ns = 0;
+    const auto look = [&](const format::Event& event) -> Result<void> {
+      ++events;
+      time_ns = event.time_ns;
       if (const auto* marker = std::get_if<format::Marker>(&event.action)) {
         mark(*marker, event);
       } else {
         std::visit([&](const auto& action) { count(action, totals_); }, event.action);
         if (const uint64_t shape = shapes_of_.of(event.action); shape != 0) add(shape);
       }
-    }
-    const auto& events = trace_.events();
-    for (auto& [id, open] : open_) {
-      finish(open, events.size(), events.empty() ? 0 : events.back().time_ns);
-    }
+      return {};
+    };
+    GFXGRAPH_CHECK(trace_.visit_events(format::kEveryAction, look).has_value());
+    for (auto& [id, open] : open_) finish(open, events, time_ns);
     return std::move(ranges_);
   }
 

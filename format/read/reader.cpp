@@ -14,6 +14,7 @@
 #include "format/container/chunks.h"
 #include "format/read/blob_store.h"
 #include "format/read/loader.h"
+#include "format/read/stored_trace.h"
 
 namespace gfxgraph::format {
 namespace {
@@ -24,19 +25,19 @@ void forget(const MappedFile& mapped) noexcept {
   if (!bytes.empty()) ::madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_DONTNEED);
 }
 
-class FileTrace : public Trace {
+class FileTrace : public StoredTrace {
  public:
   // `mapped`, `copy` or the caller owns the bytes that `trace` points into.
   FileTrace(MappedFile mapped, std::unique_ptr<AlignedBytes> copy, LoadedTrace trace,
             std::string name, const ReadOptions& options)
-      : mapped_(std::move(mapped)),
+      : StoredTrace(std::move(trace.blobs), std::move(name), options.max_decompressed_bytes),
+        mapped_(std::move(mapped)),
         copy_(std::move(copy)),
         trace_(std::move(trace)),
         events_kept_(trace_.events_kept),
         events_decoded_(trace_.statistics.events),
-        pointers_(options.pointers),
-        blobs_(trace_.blobs, std::move(name), options.max_decompressed_bytes) {
-    if (options.lazy && (!trace_.events_kept || trace_.blobs.index() == nullptr)) forget(mapped_);
+        pointers_(options.pointers) {
+    if (options.lazy && (!trace_.events_kept || table().index() == nullptr)) forget(mapped_);
   }
 
   const Environment& environment() const override { return trace_.environment; }
@@ -54,12 +55,6 @@ class FileTrace : public Trace {
   const std::vector<Device>& devices() const override { return trace_.devices; }
   bool sealed() const override { return trace_.sealed; }
   const std::string& torn_reason() const override { return trace_.torn_reason; }
-
-  bool complete() const override {
-    return std::ranges::none_of(trace_.findings, [](const Finding& finding) {
-      return finding.kind == FindingKind::kIncomplete;
-    });
-  }
 
   Result<void> load_events() const override {
     const std::lock_guard lock(loading_);
@@ -83,66 +78,8 @@ class FileTrace : public Trace {
     return decode_events(kinds, visit);
   }
 
-  Result<std::span<const std::byte>> blob(BlobId id) const override {
-    try {
-      return blobs_.get(id);
-    } catch (const std::bad_alloc&) {
-      return fail(Status::kOutOfMemory, "no memory for a blob");
-    }
-  }
-
-  Result<void> read_blob(BlobId id, std::span<std::byte> out) const override {
-    return blobs_.read(id, out);
-  }
-
-  Result<std::vector<std::byte>> content(const Content& content) const override {
-    if (!content.stored) {
-      return fail(Status::kNotFound,
-                  fmt::format("only the hash of {} bytes was recorded", content.size_bytes));
-    }
-    try {
-      if (content.size_bytes > physical_memory_bytes()) {
-        return fail(Status::kOutOfMemory,
-                    fmt::format("{} bytes exceed the memory of this machine", content.size_bytes));
-      }
-      std::vector<std::byte> bytes(content.size_bytes, std::byte{content.fill});
-      if (content.blob) GFXGRAPH_TRY(blobs_.read(content.blob, bytes));
-      return bytes;
-    } catch (const std::bad_alloc&) {
-      return fail(Status::kOutOfMemory, fmt::format("no memory for {} bytes", content.size_bytes));
-    }
-  }
-
-  Result<void> visit_content(const Content& given, const Visitor& visit) const override {
-    try {
-      if (given.stored && given.blob) return blobs_.visit(given.blob, visit);
-      if (!given.stored || given.blob) {
-        GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, content(given));
-        return visit(0, bytes);
-      }
-      const std::vector<std::byte> bytes(std::min(given.size_bytes, kMaxChunkBytes),
-                                         std::byte{given.fill});
-      uint64_t at = 0;
-      do {
-        const uint64_t size = std::min<uint64_t>(bytes.size(), given.size_bytes - at);
-        GFXGRAPH_TRY(visit(at, std::span(bytes).first(size)));
-        at += size;
-      } while (at < given.size_bytes);
-      return {};
-    } catch (const std::bad_alloc&) {
-      return fail(Status::kOutOfMemory, "no memory for a chunk");
-    }
-  }
-
-  uint64_t nonzero_bytes(const Content& content) const override {
-    if (!content.stored || !content.blob) return Trace::nonzero_bytes(content);
-    return blobs_.nonzero_bytes(content.blob);
-  }
-
-  Result<void> check_blobs(std::span<const BlobId> ids) const override { return blobs_.check(ids); }
-
   ReadCounts read_counts() const override {
-    ReadCounts counts = blobs_.counts();
+    ReadCounts counts = StoredTrace::read_counts();
     counts.events_decoded = events_decoded_;
     return counts;
   }
@@ -175,7 +112,6 @@ class FileTrace : public Trace {
   mutable std::atomic<bool> events_kept_;
   mutable std::atomic<uint64_t> events_decoded_;
   const PointerUse pointers_;
-  BlobStore blobs_;
 };
 
 Result<std::shared_ptr<const Trace>> make_trace(std::span<const std::byte> bytes, MappedFile mapped,
@@ -278,6 +214,14 @@ Result<std::shared_ptr<const Trace>> Trace::from_bytes(std::span<const std::byte
     std::ranges::copy(bytes, copy->bytes().begin());
     const std::span<const std::byte> copied = copy->bytes();
     return make_trace(copied, {}, std::move(copy), {}, options);
+  } catch (const std::bad_alloc&) {
+    return fail(Status::kOutOfMemory, "no memory for the trace");
+  }
+}
+
+Result<std::shared_ptr<const Trace>> Trace::of(std::shared_ptr<const HeldTrace> held) {
+  try {
+    return open_held(std::move(held));
   } catch (const std::bad_alloc&) {
     return fail(Status::kOutOfMemory, "no memory for the trace");
   }

@@ -1,6 +1,7 @@
-// Reads a trace from a memory-mapped file. open() checks the hash of every record before it parses
-// the payload, verifies every payload, and checks every id and range, so nothing that a Trace
-// returns refers outside the file. A blob's bytes are checked against its id once, at first use.
+// Reads a trace from a memory-mapped file, or one that stays in memory. open() checks the hash of
+// every record before it parses the payload, verifies every payload, and checks every id and range,
+// so nothing that a Trace returns refers outside the file. A blob's bytes are checked against its
+// id once, at first use.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,8 @@
 #include "format/trace.h"
 
 namespace gfxgraph::format {
+
+struct HeldTrace;
 
 struct ReadOptions {
   // Accept a file without a footer or with a damaged end, and read the records before the damage.
@@ -66,6 +69,9 @@ class Trace {
   static Result<std::shared_ptr<const Trace>> view(std::span<const std::byte> bytes,
                                                    const ReadOptions& options = {});
   static constexpr size_t kBytesAlignment = 64;
+  // Reads what a Writer of this process held instead of writing it (Writer::held); as a lazy trace
+  // with many events: call load_events() before events().
+  static Result<std::shared_ptr<const Trace>> of(std::shared_ptr<const HeldTrace> held);
   // Copies `bytes`. For tests and fuzzers.
   static Result<std::shared_ptr<const Trace>> from_bytes(std::span<const std::byte> bytes,
                                                          const ReadOptions& options = {});

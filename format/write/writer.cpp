@@ -35,6 +35,10 @@ Writer::Impl::Impl(std::unique_ptr<OutputFile> file, const WriterOptions& given)
             std::max<size_t>(given.chunks_in_memory_bytes / given.content_chunk_bytes, 2),
             given.threads != 0 ? given.threads : writing_threads(),
             [this](BlobQueue::Job job) { perform(std::move(job)); }) {
+  if (!container.has_file()) {
+    held = std::make_shared<HeldTrace>();
+    return;
+  }
   pending.reserve(options.events_per_chunk);
   spare.reserve(options.events_per_chunk);
 }
@@ -115,6 +119,10 @@ Result<void> Writer::Impl::add_record(RecordKind kind, const Item& item, Accept 
       return refuse(record_kind_name(kind), checked.error());
     }
     accept();
+    if (held) {
+      held->keep(item);
+      return {};
+    }
     std::unique_lock<std::mutex> io;
     if (kind == RecordKind::kGraph) {
       GFXGRAPH_TRY(write_pending(state, io));
@@ -134,7 +142,7 @@ Result<void> Writer::Impl::check_size(uint64_t bytes, const char* what) {
                                    kMaxStructuredBytes)});
 }
 
-Result<uint64_t> Writer::Impl::add_event(Event event) {
+Result<uint64_t> Writer::Impl::add_event(Event& event) {
   const uint64_t bytes = packed_bytes_bound(event);
   GFXGRAPH_TRY(check_size(bytes, name_of(event.action).words));
   normalize(event);
@@ -146,19 +154,23 @@ Result<uint64_t> Writer::Impl::add_event(Event event) {
     const uint64_t after = last_named(event.action);
     return after > pending_after && !pending.empty() && !written_up_to(after);
   };
-  while (pending_bytes + bytes > kMaxStructuredBytes || waits()) {
+  while (!held && (pending_bytes + bytes > kMaxStructuredBytes || waits())) {
     GFXGRAPH_TRY(write_pending(state, io));
     if (io.owns_lock()) io.unlock();
     state.lock();
   }
   GFXGRAPH_TRY(open_for_more());
   event.sequence = next_sequence;
-  if (pending.capacity() == pending.size()) pending.reserve(2 * pending.size() + 1);
+  if (!held && pending.capacity() == pending.size()) pending.reserve(2 * pending.size() + 1);
   if (Result<void> checked = checker.add(event); !checked) {
     return refuse(name_of(event.action).words, checked.error());
   }
   count(statistics, event);
   const uint64_t sequence = next_sequence++;
+  if (held) {
+    held->keep(event);
+    return sequence;
+  }
   pending_after = std::max(pending_after, last_named(event.action));
   pending.push_back(std::move(event));
   pending_bytes += bytes;
@@ -191,6 +203,11 @@ Result<void> Writer::Impl::seal() {
   const Statistics last = statistics;
   const uint64_t last_graphs = graphs;
   const uint64_t last_findings = findings;
+  if (held) {
+    held->statistics = last;
+    sealed = true;
+    return {};
+  }
   GFXGRAPH_TRY(write_pending(state, io));
   const Result<uint64_t> index = container.append_index(options.index_min_records);
   if (!index) return latch(index.error());
@@ -222,7 +239,7 @@ Result<std::unique_ptr<Writer>> Writer::create_on(std::unique_ptr<OutputFile> fi
                                                   const WriterOptions& options) {
   try {
     auto impl = std::make_unique<Impl>(std::move(file), options);
-    GFXGRAPH_TRY(impl->container.write_head());
+    if (!impl->held) GFXGRAPH_TRY(impl->container.write_head());
     return std::unique_ptr<Writer>(new Writer(std::move(impl)));
   } catch (const std::bad_alloc&) {
     return fail(Status::kOutOfMemory, kNoMemory);
@@ -256,6 +273,16 @@ Result<std::unique_ptr<Writer>> Writer::create_in_memory(File& file, const Write
   } catch (const std::bad_alloc&) {
     return fail(Status::kOutOfMemory, kNoMemory);
   }
+}
+
+Result<std::unique_ptr<Writer>> Writer::create_held(const WriterOptions& options) {
+  WriterOptions plain = options;
+  plain.compression_level = 0;
+  return create_on(nullptr, plain);
+}
+
+std::shared_ptr<const HeldTrace> Writer::held() noexcept {
+  return impl_->sealed ? impl_->held : nullptr;
 }
 
 Result<BlobId> Writer::add_blob(std::span<const std::byte> bytes) {
@@ -305,8 +332,8 @@ Result<void> Writer::add(const Device& device) {
   return impl_->add_record(RecordKind::kDevice, device, [] {});
 }
 
-Result<uint64_t> Writer::add(Event event) {
-  return impl_->guarded([&] { return impl_->add_event(std::move(event)); });
+Result<uint64_t> Writer::add(Event&& event) {
+  return impl_->guarded([&] { return impl_->add_event(event); });
 }
 
 Result<void> Writer::flush() {
@@ -332,7 +359,7 @@ Result<void> Writer::seal() {
 
 void Writer::abandon() noexcept {
   impl_->abandoned.store(true, std::memory_order_release);
-  impl_->container.abandon();
+  if (impl_->container.has_file()) impl_->container.abandon();
 }
 
 Statistics Writer::statistics() const {

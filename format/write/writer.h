@@ -38,6 +38,7 @@ struct WriterOptions {
 };
 
 class OutputFile;
+struct HeldTrace;
 
 // Thread-safe. The first I/O or out-of-memory error is sticky: later calls return it, the file
 // keeps its valid prefix, and seal() returns it instead of sealing.
@@ -57,6 +58,8 @@ class Writer {
   // In memory: `file` receives a descriptor, to be read from its beginning after seal().
   static Result<std::unique_ptr<Writer>> create_in_memory(File& file,
                                                           const WriterOptions& options = {});
+  // No file at all: what is added is kept, for held() after seal(). Nothing is compressed.
+  static Result<std::unique_ptr<Writer>> create_held(const WriterOptions& options = {});
   ~Writer();  // without seal(): flushes what it can and leaves the .partial file
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -75,8 +78,10 @@ class Writer {
   Result<void> add(const Site& site);
   // Call before adding items that name the device.
   Result<void> add(const Device& device);
-  // Assigns event.sequence and returns it.
-  Result<uint64_t> add(Event event);
+  // Assigns event.sequence and returns it. Events are moved from, but for a launch of which only a
+  // copy is held: its vectors keep their memory for the next one.
+  Result<uint64_t> add(Event&& event);
+  Result<uint64_t> add(const Event& event) { return add(Event(event)); }
 
   // Writes all gathered events to the file, so that they survive the death of this process, up to
   // the first event that names a chunk still being written; the writer's threads write the rest.
@@ -92,6 +97,8 @@ class Writer {
 
   // The counts so far.
   Statistics statistics() const;
+  // Of a writer without a file, after seal().
+  std::shared_ptr<const HeldTrace> held() noexcept;
 
  private:
   struct Impl;

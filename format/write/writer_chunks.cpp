@@ -45,20 +45,26 @@ Result<uint64_t> Writer::Impl::write_blob(BlobId id, std::span<const std::byte> 
   if (compressed) header.codec = BlobCodec::kZstd;
   const std::span<const std::byte> stored =
       compressed ? std::span<const std::byte>(*compressed) : bytes;
-  const std::array<std::byte, kBlobHeaderBytes> encoded = encode_blob_header(header);
-  const PreparedRecord record(RecordKind::kBlob, encoded, stored);
-  const std::lock_guard io(io_mutex);
-  GFXGRAPH_TRY(append_locked(record));
+  GFXGRAPH_TRY(append_blob(header, stored));
   return stored.size();
 }
 
 Result<uint64_t> Writer::Impl::write_list(const WaitingList& list) {
-  const std::array<std::byte, kBlobHeaderBytes> encoded =
-      encode_blob_header({list.id, list.size_bytes, BlobCodec::kChunks});
-  const PreparedRecord record(RecordKind::kBlob, encoded, list.list);
-  const std::lock_guard io(io_mutex);
-  GFXGRAPH_TRY(append_locked(record));
+  GFXGRAPH_TRY(append_blob({list.id, list.size_bytes, BlobCodec::kChunks}, list.list));
   return list.list.size();
+}
+
+Result<void> Writer::Impl::append_blob(const BlobHeader& header,
+                                       std::span<const std::byte> stored) {
+  if (held) {
+    const std::lock_guard io(io_mutex);
+    held->keep(header, stored);
+    return {};
+  }
+  const std::array<std::byte, kBlobHeaderBytes> encoded = encode_blob_header(header);
+  const PreparedRecord record(RecordKind::kBlob, encoded, stored);
+  const std::lock_guard io(io_mutex);
+  return append_locked(record);
 }
 
 Result<uint64_t> Writer::Impl::submit(BlobQueue::Job& job) {

@@ -26,6 +26,7 @@
 #include "format/container/container_writer.h"
 #include "format/container/event_codec.h"
 #include "format/container/serial_worker.h"
+#include "format/held_trace.h"
 #include "format/trace.h"
 #include "format/write/writer.h"
 
@@ -46,6 +47,7 @@ inline constexpr const char* kUnexpected = "internal error";
 // for that number; events wait in batches and stay in order. The thread that wrote a blob then
 // writes what waited for it.
 struct Writer::Impl {
+  // `file` null: what is added is held.
   Impl(std::unique_ptr<OutputFile> file, const WriterOptions& given);
 
   const WriterOptions options;
@@ -82,6 +84,8 @@ struct Writer::Impl {
   };
   std::map<std::string, Refusals> refused;  // by kind of item
   bool closed = false;  // seal() has begun: later items would be missing from the summary
+  // Takes the place of the file. Null: there is a file. Its blobs are guarded by io_mutex.
+  std::shared_ptr<HeldTrace> held;
 
   std::mutex io_mutex;
   ContainerWriter container;
@@ -149,7 +153,7 @@ struct Writer::Impl {
   template <typename Item, typename Accept>
   Result<void> add_record(RecordKind kind, const Item& item, Accept accept);
   Result<void> check_size(uint64_t bytes, const char* what);
-  Result<uint64_t> add_event(Event event);
+  Result<uint64_t> add_event(Event& event);
   Result<void> write_refusals();
   Result<void> seal();
 
@@ -159,6 +163,7 @@ struct Writer::Impl {
   // Returns the stored size. Needs no lock.
   Result<uint64_t> write_blob(BlobId id, std::span<const std::byte> bytes);
   Result<uint64_t> write_list(const WaitingList& list);
+  Result<void> append_blob(const BlobHeader& header, std::span<const std::byte> stored);
   // Returns the blob's number; 0: it is in the file already. Moves from `job` unless its blob is
   // known.
   Result<uint64_t> submit(BlobQueue::Job& job);

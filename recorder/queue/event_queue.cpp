@@ -131,8 +131,9 @@ Result<void> EventQueue::write(format::Writer& writer, format::Event&& event) {
 Result<void> EventQueue::write(format::Writer& writer, Taken& taken) {
   if (taken.launch != nullptr) {
     const uint64_t ns = clock_.ns_at(taken.launch->ticks);
-    return write(writer, launch_event(*taken.launch, std::span(taken.lane->draining.bytes),
-                                      std::max(ns, start_ns_) - start_ns_));
+    put_launch(*taken.launch, std::span(taken.lane->draining.bytes),
+               std::max(ns, start_ns_) - start_ns_, launch_);
+    return write(writer, std::move(launch_));
   }
   Pending& event = taken.item->event;
   if (auto* graph = std::get_if<std::unique_ptr<format::Graph>>(&event)) {

@@ -110,6 +110,7 @@ class EventQueue {
   std::vector<Item> draining_;
   std::vector<Taken> taken_;  // of draining_ and the lanes, by ticket
   size_t written_ = 0;        // of taken_
+  format::Event launch_;      // that is written; its memory serves the next one
   std::unordered_set<const void*> blocked_;
   CaptureFilter filter_;
 };

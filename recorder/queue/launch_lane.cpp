@@ -34,32 +34,30 @@ thread_local GiveBack give_back;
 
 }  // namespace
 
-format::Event launch_event(const PendingLaunch& pending, std::span<const std::byte> all_bytes,
-                           uint64_t time_ns) {
+void put_launch(const PendingLaunch& pending, std::span<const std::byte> all_bytes,
+                uint64_t time_ns, format::Event& event) {
   const std::byte* const bytes = all_bytes.data() + pending.offset_bytes;
-  format::Launch launch;
-  launch.kernel = pending.kernel;
-  launch.stream = pending.stream;
-  launch.grid = pending.shape.grid;
-  launch.grid_remainder = pending.shape.grid_remainder;
-  launch.block = pending.shape.block;
-  launch.dynamic_lds_bytes = pending.shape.dynamic_lds_bytes;
-  launch.cooperative = pending.shape.cooperative;
-  launch.kernarg.resize(pending.kernarg_bytes);
-  launch.relocations.resize(pending.relocation_count);
+  auto* launch = std::get_if<format::Launch>(&event.action);
+  if (launch == nullptr) launch = &event.action.emplace<format::Launch>();
+  launch->kernel = pending.kernel;
+  launch->stream = pending.stream;
+  launch->grid = pending.shape.grid;
+  launch->grid_remainder = pending.shape.grid_remainder;
+  launch->block = pending.shape.block;
+  launch->dynamic_lds_bytes = pending.shape.dynamic_lds_bytes;
+  launch->cooperative = pending.shape.cooperative;
+  launch->kernarg.resize(pending.kernarg_bytes);
+  launch->relocations.resize(pending.relocation_count);
   if (pending.kernarg_bytes != 0) {
-    std::memcpy(launch.kernarg.data(), bytes, pending.kernarg_bytes);
+    std::memcpy(launch->kernarg.data(), bytes, pending.kernarg_bytes);
   }
   if (pending.relocation_count != 0) {
-    std::memcpy(launch.relocations.data(), bytes + pending.kernarg_bytes,
+    std::memcpy(launch->relocations.data(), bytes + pending.kernarg_bytes,
                 pending.relocation_count * sizeof(format::Relocation));
   }
-  format::Event event;
   event.thread = pending.thread;
   event.time_ns = time_ns;
-  event.action = std::move(launch);
   event.site = pending.site;
-  return event;
 }
 
 uint64_t LaunchLanes::next_number() noexcept {

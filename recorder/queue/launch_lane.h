@@ -48,8 +48,9 @@ struct LaunchBatch {
   }
 };
 
-format::Event launch_event(const PendingLaunch& pending, std::span<const std::byte> all_bytes,
-                           uint64_t time_ns);
+// Makes `event` the launch; memory that its vectors have is used again.
+void put_launch(const PendingLaunch& pending, std::span<const std::byte> all_bytes,
+                uint64_t time_ns, format::Event& event);
 
 // Own cache lines: nothing of two threads stands in one.
 struct alignas(128) LaunchLane {

@@ -155,7 +155,9 @@ Result<std::unique_ptr<format::Writer>> LiveCaptures::new_writer() {
   format::WriterOptions options;
   options.compression_level = 0;  // it stays in memory, and is read at once
   options.threads = 1;
-  return format::Writer::create_in_memory(memory_, options);
+  file_in_memory_ = {};
+  return held_ ? format::Writer::create_held(options)
+               : format::Writer::create_in_memory(file_in_memory_, options);
 }
 
 Result<void> LiveCaptures::check_open(uint64_t capture) const {
@@ -197,8 +199,7 @@ Result<uint64_t> LiveCaptures::begin(const CaptureRequest& request) noexcept {
     own_options_.post = request.contents ? PostState::kFull : PostState::kNone;
     allocations_.follow_host(request.contents);
     // What was found meanwhile is about no capture.
-    if (!journal_.findings().take().empty())
-      next_.begin(check(new_writer()), environment_, NextTrace::Earlier::kForgotten);
+    if (!journal_.findings().take().empty() || held_ != request.held) begin_anew(request.held);
     open_.name = cut_name(request.name.c_str());
     open_.ordinal = 0;
     sections_.enter();
@@ -263,7 +264,8 @@ Result<Captured> LiveCaptures::end(uint64_t capture) noexcept {
     if (const std::string& missing = journal_.queue().filter().missing(); !missing.empty())
       finding(format::FindingKind::kIncomplete, "hipStreamWaitEvent", missing);
     file_.seal();
-    captured.trace = std::move(memory_);
+    captured.held = journal_.writer().held();
+    captured.file = std::move(file_in_memory_);
     close();
     return captured;
   });
@@ -281,10 +283,16 @@ void LiveCaptures::abandon(uint64_t capture) noexcept {
   });
 }
 
+// With both locks.
+void LiveCaptures::begin_anew(bool held) {
+  held_ = held;
+  next_.begin(check(new_writer()), environment_, NextTrace::Earlier::kForgotten);
+}
+
 // With both locks: the trace of the capture has its end, and another one begins.
 void LiveCaptures::close() {
   journal_.queue().filter().end();
-  next_.begin(check(new_writer()), environment_, NextTrace::Earlier::kForgotten);
+  begin_anew(held_);
   open_.number.store(0, std::memory_order_release);
   free_.release();
 }

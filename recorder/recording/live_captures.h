@@ -29,6 +29,7 @@ struct CaptureRequest {
   std::string name;  // of its ranges
   Handle stream = nullptr;
   bool contents = false;  // with the contents of memory, and all work of the process
+  bool held = false;      // the trace is not written: Captured::held
   uint32_t wait_ms = 0;   // for a capture of another thread
 };
 
@@ -58,7 +59,8 @@ class LiveStep {
 };
 
 struct Captured {
-  File trace;
+  File file;  // not open: it is held
+  std::shared_ptr<const format::HeldTrace> held;
   std::shared_ptr<LiveStep> step;
 };
 
@@ -83,7 +85,6 @@ class LiveCaptures final : public Departures, private Part {
   bool on() const noexcept { return options_.in_process; }
   // The model is about to be open. With the recorder's lock.
   void opened(const format::Environment& environment);
-  // In memory.
   Result<std::unique_ptr<format::Writer>> new_writer();
 
   // Each is called by the program, outside of HIP's calls. `capture` is what begin() gave; another
@@ -114,6 +115,7 @@ class LiveCaptures final : public Departures, private Part {
   void begin_range();
   void end_range();
   std::shared_ptr<LiveStep> take_objects();
+  void begin_anew(bool held);
   void close();
 
   Options& own_options_;
@@ -139,7 +141,8 @@ class LiveCaptures final : public Departures, private Part {
   std::binary_semaphore free_{1};  // none is open
   Open open_;
   format::Environment environment_;  // of all
-  File memory_;                      // of the trace that is written
+  bool held_ = true;                 // the trace is, whose writer is open
+  File file_in_memory_;              // else
   std::vector<std::weak_ptr<LiveStep>> steps_;
 };
 

@@ -12,6 +12,7 @@
 #include "base/file/new_file.h"
 #include "base/hip_quirks.h"
 #include "base/live/captures.h"
+#include "format/held_trace.h"
 #include "replayer/capi/c_api_internal.h"
 
 using namespace gfxgraph;            // NOLINT: this file is the border between the two worlds
@@ -152,9 +153,11 @@ gfxgraph_status_t on_capture(gfxgraph_capture_t capture, Body&& body) noexcept {
 Result<gfxgraph_trace_t> end_capture(gfxgraph_capture_s& capture) {
   GFXGRAPH_TRY(capture.take_held());
   int descriptor = -1;
+  live::Held held;
   live::Objects objects;
-  GFXGRAPH_TRY(result_of(capture.table->end(capture.number, &descriptor, &objects)));
+  GFXGRAPH_TRY(result_of(capture.table->end(capture.number, &descriptor, &held, &objects)));
   capture.number = 0;
+  if (held.trace != nullptr) return open_captured_trace(held, objects);
   const File file = File::own(descriptor, "(captured trace)");
   return open_captured_trace(file, objects);
 }
@@ -198,7 +201,7 @@ gfxgraph_status_t gfxgraph_capture_begin(void* hip_stream,
       GFXGRAPH_ASSIGN_OR_RETURN(handle->held, StreamCapture::find());
     }
     const live::CaptureRequest request{chosen.name, hip_stream, chosen.contents,
-                                       chosen.wait_milliseconds};
+                                       chosen.wait_milliseconds, format::held_layout()};
     GFXGRAPH_TRY(result_of(handle->table->begin(request, &handle->number)));
     if (const Result<void> held = handle->hold(); !held) {
       give_up(*handle);
@@ -274,15 +277,22 @@ void gfxgraph_capture_abandon(gfxgraph_capture_t capture) noexcept {
 gfxgraph_status_t gfxgraph_trace_save(gfxgraph_trace_t trace, const char* path) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(trace != nullptr && path != nullptr, "trace or path is null"));
-    if (!trace->file.is_open())
+    File written;
+    if (!trace->file.is_open() && trace->held == nullptr)
       return fail(Status::kUnsupported, "this trace is in a file already: it was not captured");
+    if (!trace->file.is_open()) {
+      int descriptor = -1;
+      GFXGRAPH_TRY(result_of(trace->held->write(trace->held->self, &descriptor)));
+      written = File::own(descriptor, "(captured trace)");
+    }
+    const File& source = trace->file.is_open() ? trace->file : written;
     GFXGRAPH_ASSIGN_OR_RETURN(NewFile file, NewFile::create(path, FileUse::kTrace));
-    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t size, trace->file.size());
+    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t size, source.size());
     std::array<std::byte, 65536> buffer;
     for (uint64_t offset = 0; offset < size;) {
       const std::span<std::byte> piece(buffer.data(),
                                        std::min<uint64_t>(buffer.size(), size - offset));
-      GFXGRAPH_TRY(trace->file.read_at(offset, piece));
+      GFXGRAPH_TRY(source.read_at(offset, piece));
       const std::span<const std::byte> part = piece;
       GFXGRAPH_TRY(file.write(std::span(&part, 1)));
       offset += piece.size();

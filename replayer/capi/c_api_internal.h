@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/file/file.h"
+#include "base/live/captures.h"
 #include "base/live/objects.h"
 #include "gfxgraph/gfxgraph.h"
 #include "replayer/abi/relaxed_capture.h"
@@ -88,10 +89,12 @@ class OpenTrace {
   std::vector<std::shared_ptr<const Range>> replaced_;
 };
 
-// The trace that the recorder in this process has captured, from its file, whose descriptor it
-// duplicates. Owns `objects`: releases them when the trace and all that was made of it are
-// destroyed, or when it fails.
+// The trace that the recorder in this process has captured. Both are released when the trace and
+// all that was made of it are destroyed, or when this fails.
+// From its file, whose descriptor it duplicates.
 Result<gfxgraph_trace_t> open_captured_trace(const File& file, const live::Objects& objects);
+// As it is in memory.
+Result<gfxgraph_trace_t> open_captured_trace(const live::Held& held, const live::Objects& objects);
 
 // Whether the calling thread has a capture open (gfxgraph/capture.h), which must not have our
 // calls.
@@ -225,7 +228,9 @@ Result<Structure> read_in(const Structure* theirs, Structure defaults, const cha
 
 struct gfxgraph_trace_s {
   std::shared_ptr<gfxgraph::replayer::OpenTrace> open;
-  gfxgraph::File file;  // with a captured trace; of others not open
+  // Of a captured trace one of the two; of others none.
+  gfxgraph::File file;
+  std::shared_ptr<const gfxgraph::live::Held> held;
 };
 
 struct gfxgraph_session_s {

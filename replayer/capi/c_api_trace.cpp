@@ -60,38 +60,73 @@ Result<uint32_t> OpenTrace::name_parameter(gfxgraph_range_t range, std::string_v
   return static_cast<uint32_t>(known->parameters.size() - 1);
 }
 
-Result<gfxgraph_trace_t> open_captured_trace(const File& file, const live::Objects& objects) {
+namespace {
+
+// Releases what the recorder in this process handed over; also if there is no memory for it.
+template <typename Handed>
+std::shared_ptr<const Handed> own(const Handed& handed) {
   struct Release {
-    void operator()(const live::Objects* owned) const noexcept {
+    void operator()(const Handed* owned) const noexcept {
       owned->release(owned->self);
       delete owned;
     }
   };
-  std::unique_ptr<const live::Objects, Release> guard;
+  std::unique_ptr<const Handed, Release> guard;
   try {
-    guard.reset(new live::Objects(objects));
+    guard.reset(new Handed(handed));
   } catch (const std::bad_alloc&) {
-    objects.release(objects.self);
+    handed.release(handed.self);
     throw;
   }
-  if (objects.version != live::kObjectsVersion) {
+  return guard;
+}
+
+Result<gfxgraph_trace_t> open_in_place(std::unique_ptr<gfxgraph_trace_s> handle,
+                                       std::shared_ptr<const format::Trace> trace,
+                                       std::shared_ptr<const live::Objects> objects) {
+  if (objects->version != live::kObjectsVersion) {
     return fail(Status::kUnsupported,
                 fmt::format("the recorder in this process hands over objects of version {}, and "
                             "libgfxgraph {} takes version {}",
-                            objects.version, gfxgraph_version(), live::kObjectsVersion));
+                            objects->version, gfxgraph_version(), live::kObjectsVersion));
   }
-  std::shared_ptr<const live::Objects> live = std::move(guard);
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
+                            Program::build(trace, kDefaultMaxOperations, /*borders=*/true));
+  handle->open =
+      std::make_shared<OpenTrace>(std::move(trace), std::move(program), false, std::move(objects));
+  return handle.release();
+}
+
+}  // namespace
+
+Result<gfxgraph_trace_t> open_captured_trace(const File& file, const live::Objects& objects) {
+  std::shared_ptr<const live::Objects> owned = own(objects);
   auto handle = std::make_unique<gfxgraph_trace_s>();
   GFXGRAPH_ASSIGN_OR_RETURN(handle->file, file.duplicate());
   format::ReadOptions read;
   read.lazy = true;
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const format::Trace> trace,
                             format::Trace::open_descriptor(handle->file.fd(), read));
-  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
-                            Program::build(trace, kDefaultMaxOperations, /*borders=*/true));
-  handle->open =
-      std::make_shared<OpenTrace>(std::move(trace), std::move(program), false, std::move(live));
-  return handle.release();
+  return open_in_place(std::move(handle), std::move(trace), std::move(owned));
+}
+
+Result<gfxgraph_trace_t> open_captured_trace(const live::Held& held, const live::Objects& objects) {
+  // Each releases what it has if the other one fails.
+  const auto take = [&] {
+    try {
+      return own(objects);
+    } catch (const std::bad_alloc&) {
+      held.release(held.self);
+      throw;
+    }
+  };
+  std::shared_ptr<const live::Objects> owned = take();
+  auto handle = std::make_unique<gfxgraph_trace_s>();
+  handle->held = own(held);
+  const std::shared_ptr<const format::HeldTrace> kept(
+      handle->held, static_cast<const format::HeldTrace*>(held.trace));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const format::Trace> trace, format::Trace::of(kept));
+  return open_in_place(std::move(handle), std::move(trace), std::move(owned));
 }
 
 }  // namespace gfxgraph::replayer

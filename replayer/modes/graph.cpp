@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/amount.h"
@@ -56,6 +57,20 @@ struct GraphPart {
   uint64_t updates = 0;
   uint64_t nodes = 0;
   uint64_t edges = 0;
+};
+
+// For each operation of a part, the operations of the part that it must wait for, by their numbers
+// in the part; empty operations pass on their dependencies. In one array: there may be thousands.
+struct Waits {
+  std::vector<uint32_t> all;
+  std::vector<size_t> ends = {0};
+  std::span<const uint32_t> operator[](uint32_t i) const {
+    return std::span(all).subspan(ends[i], ends[i + 1] - ends[i]);
+  }
+  void add(const std::vector<uint32_t>& wait) {
+    all.insert(all.end(), wait.begin(), wait.end());
+    ends.push_back(all.size());
+  }
 };
 
 class GraphExecutor : public Executor {
@@ -423,11 +438,9 @@ class GraphExecutor : public Executor {
                                       std::vector<hip::GraphNode>& before, size_t& expected,
                                       std::vector<hip::GraphNode>& nodes) {
     const HipLibrary& library = instance_.library();
-    const std::vector<std::vector<uint32_t>> waits = predecessors(part);
+    const Waits waits = predecessors(part);
     std::vector<uint32_t> followers(part.operation_count);
-    for (const std::vector<uint32_t>& wait : waits) {
-      for (const uint32_t one : wait) ++followers[one];
-    }
+    for (const uint32_t one : waits.all) ++followers[one];
     const bool loses_edges = library.avoids(HipQuirk::kGraphEdgeLost);
     std::vector<hip::GraphNode> ends(part.operation_count);  // the last node of each operation
     std::vector<hip::GraphNode> root = before;               // that all others follow
@@ -463,8 +476,7 @@ class GraphExecutor : public Executor {
     return {};
   }
 
-  bool has_several_roots(const GraphPart& part,
-                         const std::vector<std::vector<uint32_t>>& waits) const {
+  bool has_several_roots(const GraphPart& part, const Waits& waits) const {
     uint32_t roots = 0;
     for (uint32_t i = 0; i < part.operation_count && roots < 2; ++i) {
       if (waits[i].empty() && !ends_nothing(part, i)) ++roots;
@@ -477,13 +489,14 @@ class GraphExecutor : public Executor {
     return operation.empty && !operation.turns;
   }
 
-  // For each operation, the operations of the part that it must wait for, by their numbers in the
-  // part; empty operations pass on their dependencies.
-  std::vector<std::vector<uint32_t>> predecessors(const GraphPart& part) const {
-    std::vector<std::vector<uint32_t>> waits(part.operation_count);
+  Waits predecessors(const GraphPart& part) const {
+    Waits waits;
+    waits.ends.reserve(part.operation_count + 1);
+    waits.all.reserve(part.operation_count);
+    std::vector<uint32_t> wait;
     std::optional<uint32_t> previous;
-    for (uint32_t i = 0; i < part.operation_count; ++i) {
-      std::vector<uint32_t>& wait = waits[i];
+    for (uint32_t i = 0; i < part.operation_count; ++i, waits.add(wait)) {
+      wait.clear();
       if (options_.graph_linear) {
         if (previous) wait.push_back(*previous);
         if (!ends_nothing(part, i)) previous = i;

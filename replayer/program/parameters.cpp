@@ -58,6 +58,19 @@ std::vector<ranges::RangeSummary> repetitions(const std::vector<ranges::Period>&
   return all;
 }
 
+// Whether several ranges have this name.
+Result<bool> begins_again(const format::Trace& trace, const std::string& name) {
+  uint32_t count = 0;
+  const auto look = [&](const format::Event& event) -> Result<void> {
+    const auto* const marker = std::get_if<format::Marker>(&event.action);
+    const bool begins = marker != nullptr && marker->kind == format::MarkerKind::kRangeBegin;
+    count += begins && marker->text == name ? 1 : 0;
+    return {};
+  };
+  GFXGRAPH_TRY(trace.visit_events(format::kinds_of<format::Marker>(), look));
+  return count > 1;
+}
+
 // The iterations that are compared with the range.
 std::vector<ranges::IterationGroup> group_of(const format::Trace& trace,
                                              const ranges::RangeSummary& range) {
@@ -84,7 +97,6 @@ Result<std::vector<ranges::RangeSummary>> ranges_of(const format::Trace& trace) 
   };
   GFXGRAPH_TRY(trace.visit_events(format::kinds_of<format::Marker>(), look));
   if (!any) return std::vector<ranges::RangeSummary>();
-  GFXGRAPH_TRY(trace.load_events());
   return ranges::summarize_ranges(trace);
 }
 
@@ -133,11 +145,16 @@ PlaceValue StepParameter::value(uint64_t n) const {
   return result;
 }
 
-std::vector<StepParameter> find_parameters(const Program& program,
-                                           const ranges::RangeSummary& range) {
+Result<std::vector<StepParameter>> find_parameters(const Program& program,
+                                                   const ranges::RangeSummary& range) {
   const format::Trace& trace = program.trace();
-  ranges::RangeComparisons compared = ranges::compare_iterations(trace, group_of(trace, range));
   std::vector<StepParameter> result;
+  if (range.shape != 0) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const bool again, begins_again(trace, range.name));
+    if (!again) return result;  // a step that was captured once, say
+  }
+  GFXGRAPH_TRY(trace.load_events());
+  ranges::RangeComparisons compared = ranges::compare_iterations(trace, group_of(trace, range));
   if (compared.comparisons.empty() || !compared.comparisons[0].not_compared.empty()) return result;
   const ranges::RangeComparison& comparison = compared.comparisons[0];
   const auto own = std::ranges::find(comparison.iterations, range.first_event,

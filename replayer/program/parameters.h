@@ -57,7 +57,7 @@ struct StepParameter {
 
 // Of the range or repetition that `program` is cut to; those with most places first. None where the
 // trace holds one iteration only.
-std::vector<StepParameter> find_parameters(const Program& program,
-                                           const ranges::RangeSummary& range);
+Result<std::vector<StepParameter>> find_parameters(const Program& program,
+                                                   const ranges::RangeSummary& range);
 
 }  // namespace gfxgraph::replayer

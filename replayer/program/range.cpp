@@ -133,8 +133,7 @@ Result<std::shared_ptr<const Range>> open_range(const std::shared_ptr<const Prog
                   fmt::format("range {} was not ended in the trace", result->name));
     }
     result->program = whole->cut(range->first_event, range->end_event);
-    GFXGRAPH_TRY(whole->trace().load_events());
-    result->parameters = find_parameters(*result->program, *range);
+    GFXGRAPH_ASSIGN_OR_RETURN(result->parameters, find_parameters(*result->program, *range));
   }
   result->inputs = find_inputs(*result->program);
   result->outputs = find_outputs(*result->program);

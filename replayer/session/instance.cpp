@@ -160,8 +160,9 @@ Result<void> Instance::prepare_special(const Operation& operation, PreparedLaunc
                             name_of(operation), library().path()));
   }
   if (special.cooperative || special.stub != nullptr) {
-    special.parameters.reserve(1);  // not null without arguments
-    for (const format::Argument& argument : program_->kernel(recorded).arguments) {
+    const std::vector<format::Argument>& arguments = program_->kernel(recorded).arguments;
+    special.parameters.reserve(arguments.size() + 1);  // not null without arguments
+    for (const format::Argument& argument : arguments) {
       if (argument.kind == format::ArgumentKind::kHidden) continue;
       if (!range_fits(argument.offset_bytes, argument.size_bytes, launch.kernarg_bytes)) {
         return fail(Status::kCorrupt, fmt::format("{}: argument {} lies outside of its bytes",

@@ -21,7 +21,8 @@ LARGER = {
     "Work": (30, 34, "one piece of device work between its two halves"),
     # owners of parts, each of which has one concern
     "Recorder": (31, 40, "owns the parts of the recorder, in the order of their construction"),
-    "Writer": (30, 30, "the writer's queue, its threads and what they hand on"),
+    "Writer": (30, 31, "the writer's queue, its threads and what they hand on"),
+    "LiveCaptures": (30, 16, "a capture, the trace that is kept of it, and the steps that live"),
     "TraceCheck": (30, 25, "owns the tools, the execution and the report of a check"),
     "Session": (30, 16, "owns memory, modules and devices of a trace"),
     # a state machine whose states are read together at each step

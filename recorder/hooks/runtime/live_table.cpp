@@ -7,6 +7,8 @@
 #include <cstring>
 #include <memory>
 
+#include "format/held_trace.h"
+#include "format/write/held_copy.h"
 #include "recorder/hooks/calls/hooks_internal.h"
 
 namespace gfxgraph::recorder {
@@ -34,10 +36,12 @@ LiveCaptures& captures() noexcept {
 }
 
 live::Answer begin(const live::CaptureRequest& request, uint64_t* capture) {
+  const bool takes_held = request.held_layout != nullptr &&
+                          std::strcmp(request.held_layout, format::held_layout()) == 0;
   const Result<uint64_t> begun =
       captures().begin({request.name == nullptr ? "step" : request.name,
                         stream_key(static_cast<hipStream_t>(request.stream)), request.contents != 0,
-                        request.wait_ms});
+                        takes_held && request.contents == 0, request.wait_ms});
   if (begun) *capture = *begun;
   return answer(begun);
 }
@@ -71,16 +75,54 @@ live::Answer launches(uint64_t capture, uint64_t* count) {
 
 using Shared = std::shared_ptr<LiveStep>;
 
-live::Answer end(uint64_t capture, int* descriptor, live::Objects* objects) {
-  Result<Captured> ended = captures().end(capture);
-  if (!ended) return answer(ended);
-  *descriptor = ::fcntl(ended->trace.fd(), F_DUPFD_CLOEXEC, 3);
-  if (*descriptor < 0) return answer(fail_errno("duplicate", "the trace in memory", errno).value());
-  auto* const self = new (std::nothrow) Shared(std::move(ended->step));
-  if (self == nullptr) {
-    ::close(*descriptor);
+using HeldTrace = std::shared_ptr<const format::HeldTrace>;
+
+// The descriptor becomes the caller's.
+live::Answer hand_over(const File& file, int* descriptor) {
+  *descriptor = ::fcntl(file.fd(), F_DUPFD_CLOEXEC, 3);
+  if (*descriptor >= 0) return {};
+  return answer(fail_errno("duplicate", "the trace in memory", errno).value());
+}
+
+live::Answer write_held(void* self, int* descriptor) {
+  const auto write = [&]() -> Result<File> {
+    File file;
+    format::WriterOptions options;
+    options.compression_level = 0;
+    options.threads = 1;
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<format::Writer> writer,
+                              format::Writer::create_in_memory(file, options));
+    GFXGRAPH_TRY(format::copy_held(**static_cast<HeldTrace*>(self), *writer));
+    return file;
+  };
+  try {
+    const Result<File> file = write();
+    return file ? hand_over(*file, descriptor) : answer(file);
+  } catch (const std::exception&) {
     return answer(Error{Status::kOutOfMemory, "out of memory"});
   }
+}
+
+live::Answer end(uint64_t capture, int* descriptor, live::Held* held, live::Objects* objects) {
+  Result<Captured> ended = captures().end(capture);
+  if (!ended) return answer(ended);
+  *descriptor = -1;
+  *held = {};
+  std::unique_ptr<Shared> used(new (std::nothrow) Shared(std::move(ended->step)));
+  std::unique_ptr<HeldTrace> kept;
+  if (ended->held) kept.reset(new (std::nothrow) HeldTrace(std::move(ended->held)));
+  if (used == nullptr || (!ended->file.is_open() && kept == nullptr))
+    return answer(Error{Status::kOutOfMemory, "out of memory"});
+  if (kept == nullptr) {
+    const live::Answer given = hand_over(ended->file, descriptor);
+    if (given.status != 0) return given;
+  } else {
+    held->trace = kept->get();
+    held->write = &write_held;
+    held->release = [](void* trace) { delete static_cast<HeldTrace*>(trace); };
+    held->self = kept.release();
+  }
+  Shared* const self = used.release();
   *objects = {};
   objects->self = self;
   objects->gone = &(*self)->gone();

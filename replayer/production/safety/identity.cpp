@@ -19,13 +19,10 @@ namespace {
 
 class Hasher {
  public:
-  explicit Hasher(const format::Trace& trace) : trace_(trace) {
-    for (const format::Event& event : trace.events()) {
-      if (const auto* const begin = std::get_if<format::AllocationBegin>(&event.action))
-        sizes_[begin->id] = begin->size_bytes;
-    }
-  }
+  explicit Hasher(const format::Trace& trace) : trace_(trace) {}
 
+  // All of the trace, before add().
+  void know(const format::AllocationBegin& begin) { sizes_[begin.id] = begin.size_bytes; }
   void add(const format::Event& event) {
     if (const auto* const launch = std::get_if<format::Launch>(&event.action)) return add(*launch);
     if (const auto* const copy = std::get_if<format::Copy>(&event.action)) return add(*copy);
@@ -141,8 +138,18 @@ Result<Identity> identity_of(gfxgraph_trace_t trace, gfxgraph_range_t range) {
   GFXGRAPH_ASSIGN_OR_RETURN(const ranges::RangeSummary* const found, trace->open->summary(range));
   const format::Trace& all = trace->open->trace();
   Hasher hasher(all);
-  for (uint64_t event = found->first_event; event < found->end_event; ++event)
-    hasher.add(all.events()[event]);
+  const auto know = [&](const format::Event& event) -> Result<void> {
+    if (const auto* const begin = std::get_if<format::AllocationBegin>(&event.action))
+      hasher.know(*begin);
+    return {};
+  };
+  GFXGRAPH_TRY(all.visit_events(format::kinds_of<format::AllocationBegin>(), know));
+  const auto add = [&](const format::Event& event) -> Result<void> {
+    if (event.sequence >= found->first_event && event.sequence < found->end_event)
+      hasher.add(event);
+    return {};
+  };
+  GFXGRAPH_TRY(all.visit_events(format::kEveryAction, add));
   return hasher.result();
 }
 

@@ -192,6 +192,7 @@ Result<std::vector<gfxgraph_baked_t>> find_baked(gfxgraph_trace_t trace,
     return fail(Status::kInternal,
                 fmt::format("a capture of two iterations has {} ranges", found.size()));
   }
+  GFXGRAPH_TRY(open.trace().load_events());
   return Lint(open.trace(), found, names).run();
 }
 

@@ -19,7 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class CApiCapture : public ::testing::Test {
+// `true`: the recorder hands over a trace that it holds in memory, else a file.
+class CApiCapture : public ::testing::TestWithParam<bool> {
  protected:
   CApiCapture() : recorded(fake_hip, 2, true, false, true) {
     const auto library = fake_hip.library();
@@ -27,6 +28,7 @@ class CApiCapture : public ::testing::Test {
     use_hip_library_for_tests(library);
     live.places.at(recorded.flag).host = live.places.at(recorded.flag).device;
     fake.path = recorded.trace.path();
+    if (GetParam()) fake.hold(fake.path);
     fake.objects = live.objects();
     recorder = &fake;
   }
@@ -52,7 +54,7 @@ class CApiCapture : public ::testing::Test {
   FakeRecorder fake;
 };
 
-TEST_F(CApiCapture, EachCallIsAskedOfTheRecorder) {
+TEST_P(CApiCapture, EachCallIsAskedOfTheRecorder) {
   gfxgraph_capture_t capture = begin();
   uint32_t launches = 0;
   EXPECT_EQ(gfxgraph_capture_pause(capture), GFXGRAPH_OK);
@@ -68,7 +70,7 @@ TEST_F(CApiCapture, EachCallIsAskedOfTheRecorder) {
   EXPECT_EQ(live.released, 1);
 }
 
-TEST_F(CApiCapture, ItsErrorsAreTheCallers) {
+TEST_P(CApiCapture, ItsErrorsAreTheCallers) {
   uint32_t launches = 0;
   gfxgraph_capture_t capture = nullptr;
   fake.fails = "begin";
@@ -98,20 +100,23 @@ TEST_F(CApiCapture, ItsErrorsAreTheCallers) {
   EXPECT_EQ(fake.calls.back(), "abandon");
 }
 
-TEST_F(CApiCapture, ATraceThatDoesNotOpenReleasesItsObjects) {
-  fake.path = "/dev/null";
+TEST_P(CApiCapture, ATraceThatDoesNotOpenReleasesItsObjects) {
   gfxgraph_trace_t trace = nullptr;
-  EXPECT_NE(gfxgraph_capture_end(begin(), &trace), GFXGRAPH_OK);
-  EXPECT_EQ(trace, nullptr);
-  EXPECT_EQ(live.released, 1);
-  fake.path = recorded.trace.path();
+  if (!GetParam()) {
+    fake.path = "/dev/null";
+    EXPECT_NE(gfxgraph_capture_end(begin(), &trace), GFXGRAPH_OK);
+    EXPECT_EQ(trace, nullptr);
+    EXPECT_EQ(live.released, 1);
+    fake.path = recorded.trace.path();
+    live.released = 0;
+  }
   fake.objects.version = 99;
   EXPECT_EQ(gfxgraph_capture_end(begin(), &trace), GFXGRAPH_UNSUPPORTED);
   EXPECT_THAT(gfxgraph_last_error(), HasSubstr("version 99"));
-  EXPECT_EQ(live.released, 2);
+  EXPECT_EQ(live.released, 1);
 }
 
-TEST_F(CApiCapture, WrongArgumentsAreRefusedBeforeAnythingBegins) {
+TEST_P(CApiCapture, WrongArgumentsAreRefusedBeforeAnythingBegins) {
   gfxgraph_capture_t capture = nullptr;
   gfxgraph_capture_options_t options = gfxgraph_capture_options_default();
   options.mode = 2;
@@ -135,14 +140,14 @@ TEST_F(CApiCapture, WrongArgumentsAreRefusedBeforeAnythingBegins) {
   EXPECT_EQ(fake.open, 0u);
 }
 
-TEST_F(CApiCapture, WithoutARecorderItSaysHowToGetOne) {
+TEST_P(CApiCapture, WithoutARecorderItSaysHowToGetOne) {
   recorder = nullptr;
   gfxgraph_capture_t capture = nullptr;
   EXPECT_EQ(gfxgraph_capture_begin(nullptr, nullptr, &capture), GFXGRAPH_UNSUPPORTED);
   EXPECT_THAT(gfxgraph_last_error(), HasSubstr("of another version"));
 }
 
-TEST_F(CApiCapture, NoRunGetsIntoACapture) {
+TEST_P(CApiCapture, NoRunGetsIntoACapture) {
   gfxgraph_trace_t trace = captured();
   gfxgraph_session_t session = nullptr;
   gfxgraph_step_t step = nullptr;
@@ -182,7 +187,7 @@ struct Borders {
   }
 };
 
-TEST_F(CApiCapture, BordersAreCalledWhenTheWorkBeforeThemIsDone) {
+TEST_P(CApiCapture, BordersAreCalledWhenTheWorkBeforeThemIsDone) {
   gfxgraph_trace_t trace = captured();
   gfxgraph_session_t session = nullptr;
   ASSERT_EQ(gfxgraph_session_create(trace, nullptr, &session), GFXGRAPH_OK);
@@ -221,11 +226,17 @@ TEST_F(CApiCapture, BordersAreCalledWhenTheWorkBeforeThemIsDone) {
   gfxgraph_trace_destroy(trace);
 }
 
-TEST_F(CApiCapture, SavedBytesAreTheTraces) {
+TEST_P(CApiCapture, SavedBytesAreTheTraces) {
   gfxgraph_trace_t trace = captured();
   const std::filesystem::path path = recorded.trace.path().string() + ".saved";
   ASSERT_EQ(gfxgraph_trace_save(trace, path.c_str()), GFXGRAPH_OK) << gfxgraph_last_error();
-  EXPECT_EQ(std::filesystem::file_size(path), std::filesystem::file_size(recorded.trace.path()));
+  if (!GetParam()) {
+    EXPECT_EQ(std::filesystem::file_size(path), std::filesystem::file_size(recorded.trace.path()));
+  }
+  const auto launches_of = [](const std::filesystem::path& file) {
+    return format::Trace::open(file).value()->statistics().launches;
+  };
+  EXPECT_EQ(launches_of(path), launches_of(recorded.trace.path()));
   gfxgraph_trace_t again = nullptr;
   ASSERT_EQ(gfxgraph_trace_open(path.c_str(), nullptr, &again), GFXGRAPH_OK);
   EXPECT_EQ(gfxgraph_trace_save(again, path.c_str()), GFXGRAPH_UNSUPPORTED);
@@ -236,6 +247,21 @@ TEST_F(CApiCapture, SavedBytesAreTheTraces) {
   EXPECT_EQ(gfxgraph_trace_save(nullptr, path.c_str()), GFXGRAPH_INVALID_ARGUMENT);
   gfxgraph_trace_destroy(trace);
 }
+
+TEST_P(CApiCapture, WhatTheRecorderHoldsIsReleasedOnceWithTheTrace) {
+  if (!GetParam()) GTEST_SKIP() << "it hands over a file";
+  gfxgraph_trace_t trace = captured();
+  gfxgraph_session_t session = nullptr;
+  ASSERT_EQ(gfxgraph_session_create(trace, nullptr, &session), GFXGRAPH_OK);
+  gfxgraph_trace_destroy(trace);
+  EXPECT_EQ(fake.released, 0);
+  gfxgraph_session_destroy(session);
+  EXPECT_EQ(fake.released, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Traces, CApiCapture, ::testing::Bool(), [](const auto& given) {
+  return std::string(given.param ? "held" : "in_a_file");
+});
 
 }  // namespace
 }  // namespace gfxgraph::replayer::testing

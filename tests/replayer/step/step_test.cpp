@@ -189,7 +189,7 @@ TEST_P(Decoding, ParametersGoOnAsRecorded) {
   const auto range = find_range_in(whole->trace(), "decode#3");
   ASSERT_TRUE(range) << range.error().message;
   const auto program = whole->cut(range->first_event, range->end_event);
-  const std::vector<StepParameter> parameters = find_parameters(*program, *range);
+  const std::vector<StepParameter> parameters = find_parameters(*program, *range).value();
   ASSERT_EQ(parameters.size(), 3u);  // the place in history, the value, the turn
   const auto session = open_session(fake, whole);
   ASSERT_NE(session, nullptr);
