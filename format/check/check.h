@@ -3,6 +3,7 @@
 // was written can be read. Internal to format/ and its tests.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -45,6 +46,8 @@ class Checker {
  public:
   // `directory` must outlive the checker; null: all blobs are added with add_blob().
   explicit Checker(const BlobDirectory* directory = nullptr) : directory_(directory) {}
+  Checker(const Checker&) = delete;
+  Checker& operator=(const Checker&) = delete;
   Result<void> add(const Environment& environment);
   Result<void> add_blob(BlobId id, uint64_t size_bytes);
   // The chunks must have been added, have the size that their place requires, and not be lists.
@@ -70,6 +73,16 @@ class Checker {
   };
 
   [[nodiscard]] std::optional<KnownBlob> find_blob(BlobId id) const;
+  // Null: it has not begun. Each launch asks for the same few.
+  [[nodiscard]] const Allocation* find_allocation(AllocationId id) const {
+    Recent& recent = recent_[id % recent_.size()];
+    if (recent.allocation != nullptr && recent.id == id) [[likely]]
+      return recent.allocation;
+    const auto found = allocations_.find(id);
+    if (found == allocations_.end()) return nullptr;
+    recent = {id, &found->second};
+    return recent.allocation;
+  }
 
   // check_memory.cpp
   Result<void> check_content(const Content& content, const char* what) const;
@@ -127,6 +140,11 @@ class Checker {
   std::unordered_set<RangeId, SeededHash> open_ranges_;
   uint64_t events_ = 0;
   std::unordered_map<AllocationId, Allocation, SeededHash> allocations_;
+  struct Recent {
+    AllocationId id = 0;
+    const Allocation* allocation = nullptr;  // stays where it is
+  };
+  mutable std::array<Recent, 64> recent_;
   std::unordered_map<StreamId, bool, SeededHash> streams_;  // id -> destroyed
   std::unordered_map<EventId, bool, SeededHash> hip_events_;
 };

@@ -97,7 +97,10 @@ class EventChecker {
     // The initial bytes may hold the allocation's own address: a list that points to itself.
     state_.allocations_.emplace(action.id, entry);
     Result<void> content = state_.check_content(action.initial, "allocation begin: initial");
-    if (!content) state_.allocations_.erase(action.id);
+    if (!content) {
+      state_.recent_ = {};
+      state_.allocations_.erase(action.id);
+    }
     return content;
   }
 

@@ -119,17 +119,16 @@ Result<void> Checker::check_array_box(const ArrayShape& array, uint64_t offset, 
 }
 
 Result<void> Checker::check_memory(AllocationId id, const char* what) const {
-  const auto found = allocations_.find(id);
-  if (found == allocations_.end() || (!found->second.array && !found->second.object)) return {};
-  return fail(Status::kCorrupt,
-              fmt::format("{}: allocation {} is {}, not memory", what, id,
-                          found->second.array ? "an array" : "a texture or surface"));
+  const Allocation* const found = find_allocation(id);
+  if (found == nullptr || (!found->array && !found->object)) return {};
+  return fail(Status::kCorrupt, fmt::format("{}: allocation {} is {}, not memory", what, id,
+                                            found->array ? "an array" : "a texture or surface"));
 }
 
 Result<void> Checker::check_copy_end(const Copy& copy, const CopyEnd& end, const char* what) const {
   const Box box = box_of(copy, end);
   GFXGRAPH_TRY(allocation_limit(end.allocation, what));
-  const Allocation& allocation = allocations_.at(end.allocation);
+  const Allocation& allocation = *find_allocation(end.allocation);
   if (allocation.object) return check_memory(end.allocation, what);
   if (allocation.array) return check_array_box(*allocation.array, end.offset_bytes, box, what);
   return check_box(end.allocation, end.offset_bytes, box, what);
@@ -137,7 +136,7 @@ Result<void> Checker::check_copy_end(const Copy& copy, const CopyEnd& end, const
 
 // A word can be the handle of an object, but not point into one, nor to an array.
 Result<void> Checker::check_target(const Relocation& relocation, const char* what) const {
-  const Allocation& target = allocations_.at(relocation.allocation);
+  const Allocation& target = *find_allocation(relocation.allocation);
   if (target.array) {
     return fail(Status::kCorrupt, fmt::format("{}: relocation at {} leads to array {}", what,
                                               relocation.offset_bytes, relocation.allocation));

@@ -19,11 +19,11 @@ std::optional<uint64_t> product(uint64_t a, uint64_t b, uint64_t c) {
 }  // namespace
 
 Result<uint64_t> Checker::allocation_limit(AllocationId id, const char* what) const {
-  const auto found = allocations_.find(id);
-  if (found == allocations_.end()) {
+  const Allocation* const found = find_allocation(id);
+  if (found == nullptr) {
     return fail(Status::kCorrupt, fmt::format("{}: allocation {} has not begun", what, id));
   }
-  return found->second.limit_bytes;
+  return found->limit_bytes;
 }
 
 Result<void> Checker::check_range(AllocationId id, uint64_t offset, uint64_t size,

@@ -81,11 +81,25 @@ bool EventQueue::take() {
       taken_.push_back({launch.ticket, nullptr, &launch, &lane});
     }
   });
-  // Only the launches of one thread are in order.
-  if (!std::ranges::is_sorted(taken_, {}, &Taken::ticket)) {
-    std::ranges::sort(taken_, {}, &Taken::ticket);
-  }
+  merge_taken();
   return true;
+}
+
+// The list and each lane are in order by themselves, as a rule.
+void EventQueue::merge_taken() {
+  const auto in_order = [](const Taken& a, const Taken& b) { return a.ticket < b.ticket; };
+  if (std::is_sorted(taken_.begin(), taken_.end(), in_order)) return;
+  const auto same_source = [](const Taken& a, const Taken& b) { return a.lane == b.lane; };
+  for (auto merged = taken_.begin(); merged != taken_.end();) {
+    auto end = merged;
+    while (end != taken_.end() && same_source(*merged, *end)) ++end;
+    if (!std::is_sorted(merged, end, in_order)) {
+      std::ranges::sort(taken_, in_order);
+      return;
+    }
+    std::inplace_merge(taken_.begin(), merged, end, in_order);
+    merged = end;
+  }
 }
 
 Result<bool> EventQueue::write(format::Writer& writer, std::vector<std::string>& refused) {

@@ -94,6 +94,7 @@ class EventQueue {
   };
   Result<void> write(format::Writer& writer, Taken& taken);
   Result<void> write(format::Writer& writer, format::Event&& event);
+  void merge_taken();
   void forget_taken();
   // In steps that are shorter than it takes to read a counter.
   static constexpr unsigned kStepBits = 2;

@@ -172,7 +172,7 @@ hip::KernelNodeParams GraphNodes::parameters_of_launch(uint32_t index) {
   const SpecialLaunch* const special = instance_.special(launch);
   if (special != nullptr && !apart) {
     parameters.function = const_cast<void*>(special->stub);
-    parameters.kernel_params = const_cast<void**>(special->parameters.data());
+    parameters.kernel_params = special->parameters;
     return parameters;
   }
   parameters.extra = apart ? apart_->extra(index) : arguments_[index].extra();

@@ -11,7 +11,11 @@ constexpr size_t kBlockWords = (UINT64_C(256) << 10) / sizeof(uint64_t);
 
 uint64_t hash_of(const format::Launch& launch) {
   uint64_t hash = launch.kernel;
-  const auto add = [&](uint64_t value) { hash = mix(hash ^ value); };
+  // Of each launch: SeededHash of the table mixes the result.
+  const auto add = [&](uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15;
+    hash ^= hash >> 32;
+  };
   for (size_t i = 0; i < launch.grid.size(); ++i) {
     add(uint64_t{launch.grid[i]} << 32 | launch.block[i]);
     if (launch.grid_remainder[i] != 0) add(launch.grid_remainder[i]);

@@ -71,13 +71,18 @@ Result<void> Instance::check_contents() const {
 Result<void> Instance::prepare() {
   GFXGRAPH_TRY(check_contents());
   uint64_t arena_bytes = 0;
+  size_t arguments = 1;  // the place is there without any
   for (const Operation& operation : program_->operations()) {
     if (operation.kind == OperationKind::kLaunch) {
       arena_bytes +=
           aligned(std::max<uint64_t>(operation.launch->kernarg_bytes, 1), kKernargAlignment);
+      if (operation.launch->cooperative ||
+          session_->modules().function(operation.launch->kernel) == nullptr)
+        arguments += program_->kernel(*operation.launch).arguments.size();
     }
   }
   prepared_.arena.resize(arena_bytes);
+  prepared_.parameters.reserve(arguments);
   GFXGRAPH_TRY(staged_.allocate(session_->options().staging_bytes));
   prepared_.all.reserve(program_->operations().size());
   prepared_.launches.reserve(program_->launch_count());
@@ -161,17 +166,18 @@ Result<void> Instance::prepare_special(const Operation& operation, PreparedLaunc
   }
   if (special.cooperative || special.stub != nullptr) {
     const std::vector<format::Argument>& arguments = program_->kernel(recorded).arguments;
-    special.parameters.reserve(arguments.size() + 1);  // not null without arguments
+    std::vector<void*>& all = prepared_.parameters;  // which has room
+    special.parameters = all.data() + all.size();
     for (const format::Argument& argument : arguments) {
       if (argument.kind == format::ArgumentKind::kHidden) continue;
       if (!range_fits(argument.offset_bytes, argument.size_bytes, launch.kernarg_bytes)) {
         return fail(Status::kCorrupt, fmt::format("{}: argument {} lies outside of its bytes",
                                                   name_of(operation), argument.name));
       }
-      special.parameters.push_back(launch.kernarg + argument.offset_bytes);
+      all.push_back(launch.kernarg + argument.offset_bytes);
     }
   }
-  prepared_.specials.push_back(std::move(special));
+  prepared_.specials.push_back(special);
   launch.special = static_cast<uint32_t>(prepared_.specials.size());
   return {};
 }
@@ -403,7 +409,7 @@ hip::Error Instance::submit_special(const PreparedLaunch& launch, hip::Stream st
   SpecialLaunch& special = prepared_.specials[launch.special - 1];
   const auto lock = session_->launch_lock().launching();
   if (special.in_graph()) {
-    return hip().hipLaunchKernel(special.stub, launch.grid, launch.block, special.parameters.data(),
+    return hip().hipLaunchKernel(special.stub, launch.grid, launch.block, special.parameters,
                                  launch.lds_bytes, stream);
   }
   if (!special.cooperative) {
@@ -415,11 +421,11 @@ hip::Error Instance::submit_special(const PreparedLaunch& launch, hip::Stream st
   }
   if (special.stub != nullptr) {
     return hip().hipLaunchCooperativeKernel(special.stub, launch.grid, launch.block,
-                                            special.parameters.data(), launch.lds_bytes, stream);
+                                            special.parameters, launch.lds_bytes, stream);
   }
   return hip().hipModuleLaunchCooperativeKernel(
       function(launch), launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y,
-      launch.block.z, launch.lds_bytes, stream, special.parameters.data());
+      launch.block.z, launch.lds_bytes, stream, special.parameters);
 }
 
 Result<void> Instance::host_acts(const HostPart& part) {

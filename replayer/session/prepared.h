@@ -33,7 +33,9 @@ struct SpecialLaunch {
   bool cooperative = false;
   bool partial = false;  // `work_items` is no multiple of the block
   hip::Dim3 work_items;
-  std::vector<void*> parameters;  // cooperative launches and stubs take no `extra`
+  // Cooperative launches and stubs take no `extra`: as many as the kernel has arguments, of
+  // PreparedOperations::parameters.
+  void** parameters = nullptr;
 };
 
 // The bytes of a launch, in the runtime's form. Points into itself.
@@ -119,7 +121,8 @@ struct PreparedOperations {
   std::vector<PreparedCopy> copies;
   std::vector<PreparedMemset> memsets;
   std::vector<HostResult> host_results;
-  std::vector<uint8_t> arena;  // kernarg bytes
+  std::vector<uint8_t> arena;     // kernarg bytes
+  std::vector<void*> parameters;  // of special launches, one after another
 
   PreparedCopy& copy_of(uint32_t operation) { return copies[all[operation].index]; }
 };
