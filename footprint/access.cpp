@@ -100,9 +100,11 @@ Value Flow::argument(int64_t offset) const {
     if ((offset - *word) % 4 != 0) return Value::anything();
     return Value::of(kAny32, Origins{1} << (word - input_.pointers.begin()));
   }
-  if (offset < 0 || offset + 4 > size) return Value::anything();
+  // Padding, and what the runtime adds: as an address it would be unknown.
+  const Value other = Value::of(kAny32, origin::kLoaded);
+  if (offset < 0 || offset + 4 > size) return other;
   for (int64_t n = 0; n < 4; ++n)
-    if (input_.known[static_cast<size_t>(offset + n)] == 0) return Value::anything();
+    if (input_.known[static_cast<size_t>(offset + n)] == 0) return other;
   uint32_t value = 0;
   std::memcpy(&value, input_.kernarg.data() + offset, sizeof value);
   return Value::of(Range::exactly(value));

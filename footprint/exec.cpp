@@ -84,9 +84,9 @@ Mask Flow::mask_of(const Inst& inst, unsigned n, Lanes& lanes) const {
 }
 
 void Flow::set_mask(uint16_t code, Mask mask, Lanes& lanes) {
-  write(code, Value::of(kAny32), lanes, 1);
+  write(code, Value::of(kAny32), lanes, kNoName);
   if (!input_.descriptor->wave32() && operand::is_sgpr(code) && code != operand::kNull)
-    write(static_cast<uint16_t>(code + 1), Value::of(kAny32), lanes, 1);
+    write(static_cast<uint16_t>(code + 1), Value::of(kAny32), lanes, kNoName);
   if (operand::is_sgpr(code) && code != operand::kNull && code != operand::kExecLo)
     lanes.mask(code) = std::move(mask);
 }
@@ -212,7 +212,7 @@ bool Flow::sets_exec(const Inst& inst, Lanes& lanes) {
     const emulator::OperandRef& to = nodes_[node_].operands.dest[n];
     if (to.code < kScalars && to.code != operand::kExecLo && to.code != operand::kExecHi)
       for (unsigned d = 0; d < to.dwords; ++d) {
-        write(static_cast<uint16_t>(to.code + d), Value::of(kAny32), lanes, 1);
+        write(static_cast<uint16_t>(to.code + d), Value::of(kAny32), lanes, kNoName);
       }
   }
   return true;

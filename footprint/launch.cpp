@@ -217,7 +217,7 @@ const LaunchFootprint& Launches::of(const format::Launch& launch) {
     for (const Span& span : use.spans) {
       Bytes bytes{.allocation = word.allocation, .kind = use.kind, .width = span.width};
       bytes.end = size;
-      bytes.whole = span.anywhere();
+      bytes.whole = span.anywhere() || word.addend <= -kMost64 || word.addend >= kMost64;
       if (!bytes.whole) {
         // Beyond the buffer's ends is no access.
         const int64_t first = word.addend + span.starts.low;

@@ -227,10 +227,8 @@ bool Flow::arithmetic(const Inst& inst, Lanes& lanes) {
   const auto shifted_left = [&](const Value& a, const Value& by) {
     const bool known = by.origins == 0 && by.number.exact();
     const Range factor = Range::exactly(known ? int64_t{1} << (by.number.low & 31) : 0);
-    return Value::of(
-        known ? wrapped32(product(signed32(a.number).low < 0 ? a.number : a.number, factor))
-              : kAny32,
-        mixed(a.origins, by.origins));
+    return Value::of(known ? wrapped32(product(a.number, factor)) : kAny32,
+                     mixed(a.origins, by.origins));
   };
   const auto low24 = [](const Value& value, bool is_signed) {
     Value low = value;
