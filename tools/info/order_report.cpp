@@ -32,9 +32,9 @@ struct Count {
   std::string kernel, reason;
   uint64_t launches = 0;
 };
-std::vector<Count> sorted(std::map<std::pair<std::string, std::string>, uint64_t> counts) {
+std::vector<Count> sorted(const std::map<std::pair<std::string, std::string>, uint64_t>& counts) {
   std::vector<Count> list;
-  for (auto& [key, count] : counts) list.push_back({key.first, key.second, count});
+  for (const auto& [key, count] : counts) list.push_back({key.first, key.second, count});
   std::ranges::stable_sort(list, std::ranges::greater(), &Count::launches);
   return list;
 }
@@ -44,7 +44,7 @@ std::vector<Count> unknown_kernels(const format::Trace& trace, const NeededOrder
   for (const Work& work : order.work)
     if (work.unknown != 0)
       ++counts[{kernel_name(trace, work.kernel), order.reasons[work.unknown - 1]}];
-  return sorted(std::move(counts));
+  return sorted(counts);
 }
 
 std::vector<Count> chain_kernels(const format::Trace& trace, const NeededOrder& order) {
@@ -52,7 +52,7 @@ std::vector<Count> chain_kernels(const format::Trace& trace, const NeededOrder& 
   for (const uint32_t n : order.longest)
     if (order.work[n].kind == Work::Kind::kLaunch)
       ++counts[{kernel_name(trace, order.work[n].kernel), ""}];
-  return sorted(std::move(counts));
+  return sorted(counts);
 }
 
 uint64_t widest(const NeededOrder& order) {
