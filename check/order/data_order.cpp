@@ -87,6 +87,17 @@ void DataOrder::apply(Page& page, const Marks& marks, uint32_t node, std::vector
   page = std::move(after);
 }
 
+void DataOrder::tell(uint64_t address, const Bits& bits, bool written) const {
+  if (!touched_) return;
+  for (unsigned cell = 0; cell < kCells; ++cell) {
+    if (!bit(bits, cell)) continue;
+    unsigned end = cell + 1;
+    while (end < kCells && bit(bits, end)) ++end;
+    touched_(current_, address + 4 * cell, 4 * (end - cell), written);
+    cell = end;
+  }
+}
+
 void DataOrder::end() {
   const auto node = static_cast<uint32_t>(nodes_.size());
   for (const auto& [key, marks] : marks_) {
@@ -106,6 +117,8 @@ void DataOrder::end() {
     current_.read_bytes += 4 * count(marks.read);
     current_.written_bytes += 4 * count(marks.written);
     apply(page, marks, node, current_.needs);
+    tell(address, marks.read, false);
+    tell(address, marks.written, true);
   }
   std::ranges::sort(current_.needs);
   current_.needs.erase(std::ranges::unique(current_.needs).begin(), current_.needs.end());

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -50,6 +51,12 @@ class DataOrder {
   void add_memory(uint64_t address, uint64_t second, uint64_t bytes);
   void remove_memory(uint64_t address) { memory_.erase(address); }
 
+  // Called at the end of each node for each run of dwords that it has read, or written: their
+  // address (the first one, if memory has two) and size. Empty: nobody is.
+  using Touched =
+      std::function<void(const DataNode&, uint64_t address, uint64_t bytes, bool written)>;
+  void watch(Touched touched) { touched_ = std::move(touched); }
+
   DataNode& current() { return current_; }
   const std::vector<DataNode>& nodes() const { return nodes_; }
 
@@ -73,7 +80,10 @@ class DataOrder {
   void forget(uint64_t address, uint64_t bytes);
   void apply(Page& page, const Marks& marks, uint32_t node, std::vector<uint32_t>& needs);
 
+  void tell(uint64_t address, const Bits& bits, bool written) const;
+
   Budget& budget_;
+  Touched touched_;
   uint64_t taken_ = 0;
   DataNode current_;
   std::vector<DataNode> nodes_;
@@ -108,6 +118,7 @@ void compare_orders(const WorkOrder& order, DataOrderReport& report);
 
 // Executes the whole trace. Errors: as check_trace().
 Result<DataOrderReport> order_by_data(const format::Trace& trace, const BudgetLimits& limits,
-                                      const LaunchProgress& progress = {});
+                                      const LaunchProgress& progress = {},
+                                      DataOrder::Touched touched = {});
 
 }  // namespace gfxgraph::check

@@ -1,5 +1,7 @@
 #include "check/run/trace_analysis.h"
 
+#include <utility>
+
 #include "check/order/event_order.h"
 
 namespace gfxgraph::check {
@@ -38,9 +40,10 @@ Result<ProvenanceReport> prove_pointers(const format::Trace& trace, const Budget
 }
 
 Result<DataOrderReport> order_by_data(const format::Trace& trace, const BudgetLimits& limits,
-                                      const LaunchProgress& progress) {
+                                      const LaunchProgress& progress, DataOrder::Touched touched) {
   Budget budget(limits);
   DataOrder order(budget);
+  order.watch(std::move(touched));
   const CheckOptions options = analysis_options(limits, progress);
   GFXGRAPH_ASSIGN_OR_RETURN(const Report ran,
                             run_analysis(trace, options, budget, {.order = &order}));

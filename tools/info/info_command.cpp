@@ -13,6 +13,7 @@
 #include "base/cli/print.h"
 #include "base/file/file.h"
 #include "check/check.h"
+#include "footprint/needed_order.h"
 #include "format/read/reader.h"
 #include "recorder/tool/manifest.h"
 #include "tools/cli.h"
@@ -20,6 +21,7 @@
 #include "tools/info/dag_report.h"
 #include "tools/info/lint_report.h"
 #include "tools/info/manifest_report.h"
+#include "tools/info/order_report.h"
 #include "tools/info/ranges_report.h"
 #include "tools/info/summary_report.h"
 #include "tools/read_limits.h"
@@ -35,6 +37,7 @@ struct InfoRequest {
   bool kernels = false, launches = false, count = false;
   std::string table_format;  // not empty: only one table
   std::string dag;           // not empty: only that
+  bool order = false;        // only that
   bool lint_summary = false;
   bool json = false;
   ReadLimits limits;
@@ -84,7 +87,7 @@ int info_of_manifest(const InfoRequest& request, const Result<recorder::Manifest
   return is_whole(*manifest) ? kExitOk : kExitDataLost;
 }
 
-// These three return `code` unless something else is worse.
+// These four return `code` unless something else is worse.
 int info_of_order(const InfoRequest& request, const format::Trace& trace, ProgressLine& progress,
                   int code) {
   const Result<check::DataOrderReport> order =
@@ -94,6 +97,13 @@ int info_of_order(const InfoRequest& request, const format::Trace& trace, Progre
   write_text(stdout, render_dag(trace, *order, request.path, request.dag));
   if (!order->stopped.empty()) return kExitDataLost;
   return order->failed_launches != 0 ? kExitFailed : code;
+}
+
+int info_of_proven_order(const InfoRequest& request, const format::Trace& trace, int code) {
+  const Result<footprint::NeededOrder> order = footprint::needed_order(trace);
+  if (!order) return report(order.error());
+  write_text(stdout, render_order(trace, *order, request.path, request.json));
+  return code;
 }
 
 int info_of_counted_kernels(const InfoRequest& request, const format::Trace& trace,
@@ -115,6 +125,7 @@ int info_of_counted_kernels(const InfoRequest& request, const format::Trace& tra
 int info_of_trace(const InfoRequest& request, const format::Trace& trace, ProgressLine& progress,
                   int code) {
   if (!request.dag.empty()) return info_of_order(request, trace, progress, code);
+  if (request.order) return info_of_proven_order(request, trace, code);
   if (request.lint_summary) {
     print_lint_summary(trace, lint(trace, TraceSteps(trace)));
     return code;
@@ -166,6 +177,9 @@ void add_options(CLI::App& app, InfoRequest& request) {
          "execute the launches in the emulator and print which need each other's data, what "
          "synchronisation is missing and which order is not needed: text, json or dot")
       ->check(CLI::IsMember({"text", "json", "dot"}));
+  app.add_flag("--order", request.order,
+               "print which order of the work is needed, by what the kernels' code can access:\n"
+               "edges, longest chain, and what holds it together; executes nothing");
   add_json(app, request.json);
   add_read_limits(app, request.limits);
   add_instruction_limit(app, request.limits);
