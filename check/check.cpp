@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "check/calls/call_check.h"
+#include "check/calls/leak_check.h"
 #include "check/deep/deep_observer.h"
 #include "check/init/init_check.h"
 #include "check/init/init_events.h"
@@ -51,6 +53,8 @@ class TraceCheck final : public Listener {
                       &execution_.memory().freed(), &services_.heap()},
                   race_.get(), init_.get()),
         provenance_(budget_, words_, order_),
+        perf_(make<PerfCheck>(Tool::kPerf, budget_)),
+        perf_observer_(budget_, perf_.get()),
         findings_(trace, options, budget, sites_, execution_.memory(), services_.heap(),
                   execution_.code()) {
     report_.tools = options.selection.tools;
@@ -103,6 +107,9 @@ class TraceCheck final : public Listener {
     if (race_ != nullptr)
       execution_.add(race_events_.emplace(trace_, *race_, execution_.memory(), budget_, late));
     if (init_ != nullptr) execution_.add(init_events_.emplace(*init_, late));
+    if (selection_.has(Tool::kApicheck) && !analyses())
+      execution_.add(calls_.emplace(trace_, execution_.memory(), sites_));
+    if (perf_ != nullptr) execution_.add(*perf_);
     execution_.add(*this);
   }
 
@@ -148,7 +155,7 @@ class TraceCheck final : public Listener {
     // The observers have two bits for each dword.
     constexpr uint64_t kScratchShadow = 16;
     engine_ = make_engine(execution_.with_budget(std::move(engine_options), kScratchShadow));
-    observer_.engine = provenance_.engine = engine_.get();
+    observer_.engine = provenance_.engine = perf_observer_.engine = engine_.get();
     GFXGRAPH_TRY(execution_.load(*engine_, &services_));
     std::set<std::string_view> launched;
     for (const format::Kernel& kernel : trace_.kernels()) launched.insert(kernel.name);
@@ -163,7 +170,7 @@ class TraceCheck final : public Listener {
       for (const codeobj::Kernel& kernel : code.object->kernels()) {
         if (!launched.contains(kernel.name)) continue;
         GFXGRAPH_TRY(within_budget());
-        if (!options_.watch_all && !analyses())
+        if (!options_.watch_all && !analyses() && perf_ == nullptr)
           observer_.add_kernel(code.load_address + kernel.descriptor_address, most_analysed());
         if (selection_.has(Tool::kSynccheck)) add_waits(code, kernel);
         GFXGRAPH_TRY(take_analyses());
@@ -190,10 +197,13 @@ class TraceCheck final : public Listener {
   }
 
   bool analyses() const { return words_ != nullptr || order_ != nullptr; }
-  bool deep() const { return analyses() || race_ != nullptr || init_ != nullptr; }
+  bool deep() const {
+    return analyses() || race_ != nullptr || init_ != nullptr || perf_ != nullptr;
+  }
   std::unique_ptr<emulator::Engine> make_engine(const emulator::EngineOptions& options) {
     emulator::MemoryMap& memory = execution_.memory().map();
     if (analyses()) return create_engine(memory, options, provenance_);
+    if (perf_ != nullptr) return create_engine(memory, options, perf_observer_);
     return create_engine(memory, options, observer_, deep() ? Watch::kDeep : Watch::kLanes);
   }
 
@@ -212,7 +222,7 @@ class TraceCheck final : public Listener {
     if (options_.progress) options_.progress(index, all_launches_);
   }
   void before_run(const LaunchRun& run) override {
-    observer_.launch = provenance_.launch = next_launch_number();
+    observer_.launch = provenance_.launch = perf_observer_.launch = next_launch_number();
     observer_.next_launch(run.index, run.launch.kernel);
     ++totals_of(run).launches;
   }
@@ -263,6 +273,9 @@ class TraceCheck final : public Listener {
   }
 
   void finish() {
+    if (selection_.has(Tool::kLeakcheck) && !report_.stopped)
+      find_leaks(trace_, sites_, report_.notes);
+    if (perf_ != nullptr) report_.perf = perf_->finish(trace_, execution_.code(), sites_);
     if (!findings_.finish(report_) && !report_.stopped) stop(trace_.events().size());
     report_.empty_exec_scalar_loads = observer_.empty_exec_loads();
     const Comparison& comparison = execution_.events().comparison();
@@ -299,11 +312,14 @@ class TraceCheck final : public Listener {
   const std::unique_ptr<InitCheck> init_;
   BudgetObserver observer_;
   BudgetProvenance provenance_;
+  const std::unique_ptr<PerfCheck> perf_;
+  BudgetPerf perf_observer_;
   std::unique_ptr<emulator::Engine> engine_;  // its observers outlive it
   Findings findings_;
   std::optional<DataOrderEvents> order_events_;
   std::optional<RaceEvents> race_events_;
   std::optional<InitEvents> init_events_;
+  std::optional<CallCheck> calls_;
   std::optional<FindingClass> fault_;  // of the launch that has just ended
   uint64_t launches_before_ = 0;       // this event
   uint64_t unselected_failed_ = 0;

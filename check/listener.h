@@ -47,6 +47,7 @@ class Listener {
   virtual Result<void> copied(const format::Copy&) { return {}; }
   virtual Result<void> filled(const format::Memset&) { return {}; }
   virtual Result<void> checkpoint(const format::Checkpoint&) { return {}; }
+  virtual Result<void> call_fault(const format::CallFault&) { return {}; }
   // The turn of a launch, also of one that cannot run.
   virtual void next_launch(uint64_t /*index*/, const format::Launch&) {}
   virtual void before_run(const LaunchRun&) {}

@@ -426,9 +426,22 @@ struct Checkpoint {
   std::vector<State> states;
 };
 
+// A HIP call that failed, or that HIP accepted although its arguments leave the memory that they
+// name. It stands in place of what the call would have done, or beside it; a replay skips it.
+struct CallFault {
+  std::string call;   // "hipMemcpy"
+  std::string error;  // HIP's name: "hipErrorInvalidValue"; empty: HIP accepted the call
+  // The memory that the arguments of a copy, memset or free lead to, also if it has ended; 0: none,
+  // or they are right.
+  AllocationId allocation = 0;
+  uint64_t offset_bytes = 0;  // of the first byte
+  uint64_t size_bytes = 0;    // from there to the last byte; 0: a free
+  bool write = false;
+};
+
 using Action = std::variant<AllocationBegin, AllocationEnd, HostWrite, StreamCreate, StreamDestroy,
                             EventCreate, EventDestroy, EventRecord, StreamWait, Synchronize, Launch,
-                            Copy, Memset, HostFunction, GraphLaunch, Marker, Checkpoint>;
+                            Copy, Memset, HostFunction, GraphLaunch, Marker, Checkpoint, CallFault>;
 
 // The Action::index() of a kind.
 template <typename Kind, size_t kIndex = 0>

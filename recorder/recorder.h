@@ -22,6 +22,7 @@
 #include "recorder/bytes/kept_bytes.h"
 #include "recorder/calls/array_calls.h"
 #include "recorder/calls/buffer_calls.h"
+#include "recorder/calls/call_faults.h"
 #include "recorder/calls/launch_turns.h"
 #include "recorder/calls/mapping_calls.h"
 #include "recorder/calls/stream_calls.h"
@@ -76,6 +77,7 @@ class Recorder final : private Guard::Owner {
   StreamCalls& streams() noexcept { return stream_calls_; }
   BufferCalls& buffers() noexcept { return buffer_calls_; }
   MappingCalls& mappings() noexcept { return mapping_calls_; }
+  CallFaults& faults() noexcept { return call_faults_; }
   ArrayCalls& arrays() noexcept { return array_calls_; }
   Code& code() noexcept { return code_; }
   Graphs& graphs() noexcept { return graphs_; }
@@ -208,6 +210,7 @@ class Recorder final : private Guard::Owner {
                             traced_,        late_reads_,     host_writes_,  code_,
                             work_.values(), handover_,       stream_calls_, array_calls_};
   MappingCalls mapping_calls_{core_, graphs_, executables_, buffer_calls_};
+  CallFaults call_faults_{core_, allocations_, stretch_, events_};
   Marks marks_{core_, allocations_, stretch_, events_, launches_, sections_, handover_};
   NextTrace next_{core_, allocations_, flights_, runs_, events_, contents_, code_, work_};
   FlightRecorder flight_{core_,     segments_.get(), graphs_, runs_,     events_, host_writes_,

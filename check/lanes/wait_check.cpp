@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string_view>
 
 #include "emulator/analysis/control_flow.h"
 #include "emulator/engine/context.h"
@@ -27,6 +28,9 @@ constexpr uint64_t kMaxSteps = 1 << 24;
 constexpr uint8_t kArrived = 255;
 constexpr uint8_t kMostOutstanding = 62;  // beyond the counter's maximum a wave waits by itself
 constexpr unsigned kVectors = 256;
+// A D16 load writes one half of a register: lower halves of all registers, then upper ones.
+constexpr unsigned kHalves = 2 * kVectors;
+enum Half : uint8_t { kLow = 1, kHigh = 2, kBoth = 3 };
 constexpr unsigned kScalarCodes = 128;
 
 struct WaitNode : emulator::ControlFlow::Node {
@@ -42,8 +46,11 @@ struct WaitNode : emulator::ControlFlow::Node {
 // Loads that are under way. Indices are nodes.
 struct State {
   // Operations of the counter since the load that writes the register.
-  std::array<uint8_t, kVectors> vector_age, lds_age;
-  std::array<uint32_t, kVectors> vector_load, lds_load;
+  std::array<uint8_t, kHalves> vector_age, lds_age;
+  std::array<uint32_t, kHalves> vector_load, lds_load;
+  // By register: operations of lgkmcnt since a FLAT load, which LDS may return.
+  std::array<uint8_t, kVectors> flat_age;
+  std::array<uint32_t, kVectors> flat_load;
   std::array<uint32_t, kScalarCodes> scalar_load;
   std::array<bool, kScalarCodes> scalar;
   // The last store to LDS and to memory, as the loads above.
@@ -59,7 +66,9 @@ struct State {
   void clear() {
     vector_age.fill(kArrived);
     lds_age.fill(kArrived);
+    flat_age.fill(kArrived);
     scalar.fill(false);
+    flat_load.fill(0);
     vector_load.fill(0);
     lds_load.fill(0);
     scalar_load.fill(0);
@@ -73,18 +82,25 @@ struct State {
   static void issue(uint8_t& age) {
     if (age != kArrived) age = age < kMostOutstanding ? static_cast<uint8_t>(age + 1) : kArrived;
   }
-  static void wait(std::array<uint8_t, kVectors>& ages, unsigned left) {
+  template <size_t kCount>
+  static void wait(std::array<uint8_t, kCount>& ages, unsigned left) {
     for (uint8_t& age : ages)
       if (age >= left) age = kArrived;
   }
-  static void issue(std::array<uint8_t, kVectors>& ages) {
+  template <size_t kCount>
+  static void issue(std::array<uint8_t, kCount>& ages) {
     for (uint8_t& age : ages) issue(age);
+  }
+  void issue_lds() {
+    issue(lds_age);
+    issue(flat_age);
+    issue(lds_store_age);
   }
   // True: it changed.
   bool meet(const State& other) {
     bool changed = false;
     const auto shorter = [&](auto& age, auto& load, const auto& other_age, const auto& other_load) {
-      for (unsigned n = 0; n < kVectors; ++n) {
+      for (size_t n = 0; n < age.size(); ++n) {
         if (other_age[n] >= age[n]) continue;
         age[n] = other_age[n];
         load[n] = other_load[n];
@@ -93,6 +109,7 @@ struct State {
     };
     shorter(vector_age, vector_load, other.vector_age, other.vector_load);
     shorter(lds_age, lds_load, other.lds_age, other.lds_load);
+    shorter(flat_age, flat_load, other.flat_age, other.flat_load);
     for (unsigned n = 0; n < kScalarCodes; ++n) {
       if (!other.scalar[n] || scalar[n]) continue;
       scalar[n] = true;
@@ -230,28 +247,38 @@ class WaitKernel {
     }
     wait(node, state);
     bool told = false;
-    const auto use = [&](unsigned code, bool overwrites) {
+    const auto use = [&](unsigned code, bool overwrites, unsigned halves = kBoth) {
       uint32_t load = 0;
       const char* counter = nullptr;
+      bool flat = false;
       if (code >= operand::kVgpr0 && code < operand::kVgpr0 + kVectors) {
-        const unsigned at = code - operand::kVgpr0;
-        if (state.vector_age[at] != kArrived) {
-          load = state.vector_load[at];
-          counter = "vmcnt";
-        } else if (state.lds_age[at] != kArrived) {
-          load = state.lds_load[at];
-          counter = "lgkmcnt";
+        const unsigned number = code - operand::kVgpr0;
+        for (const unsigned at : {number, number + kVectors}) {
+          if ((halves & (at == number ? kLow : kHigh)) == 0) continue;
+          if (counter == nullptr && state.vector_age[at] != kArrived) {
+            load = state.vector_load[at];
+            counter = "vmcnt";
+          } else if (counter == nullptr && state.lds_age[at] != kArrived) {
+            load = state.lds_load[at];
+            counter = "lgkmcnt";
+          }
+          state.vector_age[at] = state.lds_age[at] = kArrived;
         }
-        state.vector_age[at] = state.lds_age[at] = kArrived;
+        if (counter == nullptr && state.flat_age[number] != kArrived) {
+          load = state.flat_load[number];
+          counter = "lgkmcnt";
+          flat = true;
+        }
+        state.flat_age[number] = kArrived;
       } else if (code < kScalarCodes && state.scalar[code]) {
         load = state.scalar_load[code];
         counter = "lgkmcnt";
         state.scalar[code] = false;
       }
-      if (counter == nullptr || told || places == nullptr) return;
-      told = true;
+      if (counter == nullptr || (told && !flat) || places == nullptr) return;
+      told = told || !flat;
       places->push_back({WaitCheck::What::kRegister, node.pc, nodes_[load].pc, node.op,
-                         static_cast<uint16_t>(code), overwrites, counter});
+                         static_cast<uint16_t>(code), overwrites, counter, false, flat});
     };
     check_order(node, state, places);
     const bool memory = is_memory(node.format);
@@ -261,11 +288,12 @@ class WaitKernel {
       const emulator::OperandRef& source = node.operands.source[s];
       // The destination that a load keeps a part of: earlier loads arrive before it.
       if (keeps_part && source.code == node.dst && source.role == 0) continue;
-      for (unsigned d = 0; d < source.dwords; ++d) use(source.code + d, false);
+      for (unsigned d = 0; d < source.dwords; ++d)
+        use(source.code + d, false, stored_half(node, source));
     }
     // Vector loads of one counter arrive in order, so they may write over each other.
     for_dests(node, [&](unsigned code) {
-      if (memory && overtakes(node, code, state)) use(code, true);
+      if (memory && overtakes(node, code, state)) use(code, true, loaded_half(node));
     });
     if (!memory) {
       for_dests(node, [&](unsigned code) { use(code, true); });
@@ -279,8 +307,34 @@ class WaitKernel {
     if (node.format == Format::kSmem) return true;
     if (code < operand::kVgpr0 || code >= operand::kVgpr0 + kVectors) return false;
     const unsigned at = code - operand::kVgpr0;
-    if (node.format == Format::kDs) return state.vector_age[at] != kArrived;
-    return state.lds_age[at] != kArrived;
+    const auto& ages = node.format == Format::kDs ? state.vector_age : state.lds_age;
+    const unsigned halves = loaded_half(node);
+    return ((halves & kLow) != 0 && ages[at] != kArrived) ||
+           ((halves & kHigh) != 0 && ages[at + kVectors] != kArrived);
+  }
+
+  // The half of its registers that a load of 16 bits or less writes, and that such a store reads.
+  // Formatted ones may have several components.
+  static unsigned loaded_half(const WaitNode& node) {
+    const emulator::OpInfo& info = emulator::op_info(node.op);
+    const bool half = (info.flags & emulator::OpInfo::kDstIsSource) != 0 &&
+                      (info.flags & emulator::OpInfo::kLoad) != 0 && info.access_bytes <= 2 &&
+                      node.format != Format::kMimg && node.format != Format::kMtbuf;
+    return half ? half_of(info) : unsigned{kBoth};
+  }
+  static unsigned stored_half(const WaitNode& node, const emulator::OperandRef& source) {
+    const emulator::OpInfo& info = emulator::op_info(node.op);
+    const bool half = is_memory(node.format) && source.role != emulator::OperandRef::kAddress &&
+                      (info.flags & emulator::OpInfo::kStore) != 0 && info.access_bytes <= 2 &&
+                      node.format != Format::kMimg && node.format != Format::kMtbuf;
+    return half ? half_of(info) : unsigned{kBoth};
+  }
+  // buffer_load_format_d16_hi_x has no such mark: both halves.
+  static unsigned half_of(const emulator::OpInfo& info) {
+    const bool high = (info.flags & emulator::OpInfo::kHighHalf) != 0;
+    const std::string_view name = info.name;
+    if (!high && name.find("_hi") != name.npos) return kBoth;
+    return high ? kHigh : kLow;
   }
 
   // Reads of LDS after loads to LDS, and barriers and fences after stores.
@@ -341,6 +395,7 @@ class WaitKernel {
     };
     const auto lgkm = [&](unsigned left) {
       State::wait(state.lds_age, left);
+      State::wait(state.flat_age, left);
       State::wait(state.lds_store_age, left);
       if (left == 0) state.scalar.fill(false);
     };
@@ -361,8 +416,13 @@ class WaitKernel {
     const auto fill = [&](auto& ages, auto& loads) {
       for_dests(node, [&](unsigned code) {
         if (code < operand::kVgpr0 || code >= operand::kVgpr0 + kVectors) return;
-        ages[code - operand::kVgpr0] = 0;
-        loads[code - operand::kVgpr0] = n;
+        const unsigned at = code - operand::kVgpr0;
+        state.flat_age[at] = kArrived;
+        for (const unsigned half : {kLow, kHigh}) {
+          if ((loaded_half(node) & half) == 0) continue;
+          ages[at + (half == kLow ? 0 : kVectors)] = 0;
+          loads[at + (half == kLow ? 0 : kVectors)] = n;
+        }
       });
     };
     if (node.format == Format::kSmem) {
@@ -375,8 +435,7 @@ class WaitKernel {
     }
     if (node.format == Format::kDs) {
       if (node.op == Op::ds_nop) return;
-      State::issue(state.lds_age);
-      State::issue(state.lds_store_age);
+      state.issue_lds();
       fill(state.lds_age, state.lds_load);
       const uint32_t writes = emulator::OpInfo::kStore | emulator::OpInfo::kAtomic;
       if ((emulator::op_info(node.op).flags & writes) == 0 || emulator::is_gws(node.op) ||
@@ -387,10 +446,7 @@ class WaitKernel {
       return;
     }
     if (is_fence(node.op)) return;
-    if (node.format == Format::kFlat) {
-      State::issue(state.lds_age);
-      State::issue(state.lds_store_age);
-    }
+    if (node.format == Format::kFlat) state.issue_lds();
     state.store_last = false;
     const bool atomic = (emulator::op_info(node.op).flags & emulator::OpInfo::kAtomic) != 0;
     const bool to_lds = (node.mods & emulator::mmod::kLds) != 0;
@@ -405,9 +461,22 @@ class WaitKernel {
       return;
     }
     State::issue(state.vector_age);
-    if (!to_lds) return fill(state.vector_age, state.vector_load);
+    if (!to_lds) {
+      fill(state.vector_age, state.vector_load);
+      if (node.format == Format::kFlat) follow_flat(n, state);
+      return;
+    }
     state.to_lds = true;
     state.to_lds_load = n;
+  }
+
+  // What LDS returns, lgkmcnt counts.
+  void follow_flat(uint32_t n, State& state) const {
+    for_dests(nodes_[n], [&](unsigned code) {
+      if (code < operand::kVgpr0 || code >= operand::kVgpr0 + kVectors) return;
+      state.flat_age[code - operand::kVgpr0] = 0;
+      state.flat_load[code - operand::kVgpr0] = n;
+    });
   }
 
   std::vector<WaitNode> nodes_;
@@ -430,7 +499,8 @@ bool WaitCheck::add_kernel(uint64_t entry, const emulator::RegionTable& memory,
   kept_bytes_ += kKernelBytes + places.size() * kPlaceBytes;
   for (const Place& place : places) {
     reached_.try_emplace(place.pc);
-    any_flat_ |= place.flat;
+    if (place.flat_load) reached_.try_emplace(place.load_pc);
+    any_flat_ |= place.flat || place.flat_load;
   }
   kernels_[entry] = std::move(places);
   return kernel.complete();
@@ -452,6 +522,7 @@ std::vector<WaitCheck::Place> WaitCheck::reached_places(uint64_t entry) const {
   const std::scoped_lock lock(mutex_);
   for (const Place& place : found->second) {
     const Reached& reached = reached_.at(place.pc);
+    if (place.flat_load && !reached_.at(place.load_pc).in_lds) continue;
     if (place.flat ? reached.in_lds : reached.executed) result.push_back(place);
   }
   return result;

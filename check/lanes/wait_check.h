@@ -5,10 +5,11 @@
 // operations of a counter were issued since the load that writes the register. Loads of one counter
 // return in order (vmcnt: vector memory, lgkmcnt: LDS), scalar loads in any order. Where paths
 // meet, the smaller number holds. Compilers insert waits by the same analysis, so their code has no
-// such places. FLAT instructions count for both counters; a wait on vmcnt suffices for their
-// results, as compilers assume for addresses outside LDS; whether one reads LDS that a load to LDS
-// has not reached is known when it runs. Called functions are not analysed: they
-// wait for everything at entry and return.
+// such places. FLAT instructions count for both counters. A wait on vmcnt suffices for their
+// results, as compilers assume for addresses outside LDS; whether one reads LDS, whose data need
+// lgkmcnt as well, is known when it runs. A D16 load fills one half of a register: the other one
+// can be stored meanwhile. Called functions are not analysed: they wait for everything at entry and
+// return.
 //
 // Scalar loads overtake each other, and vector loads those of LDS: such a load may not write a
 // register for which another one is under way. A barrier needs the wave's stores to LDS, and, if
@@ -48,6 +49,7 @@ class WaitCheck {
     bool overwrites = false;
     const char* counter = "";  // "vmcnt"
     bool flat = false;         // kLds: read by a FLAT instruction, whose addresses decide
+    bool flat_load = false;    // kRegister: so is it loaded, and the counter is that of LDS
   };
 
   // Analyses a kernel. False: its code is too long or has too many paths.

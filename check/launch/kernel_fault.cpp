@@ -26,10 +26,10 @@ std::optional<FindingClass> class_of(const emulator::Fault& fault) {
 
 // HIP's device library lets the waves of each workgroup meet before and behind its grid barrier.
 bool begins_grid_sync(const emulator::RegionTable& memory, uint64_t pc) {
-  constexpr unsigned kMostBetween = 512;
+  constexpr unsigned kMostSkipped = 512;
   emulator::CodeReader code(memory);
   emulator::Inst inst;
-  for (unsigned n = 0; n < kMostBetween && code.decode_at(pc, inst); ++n) {
+  for (unsigned n = 0; n < kMostSkipped && code.decode_at(pc, inst); ++n) {
     if (inst.op == emulator::Op::ds_gws_barrier) return true;
     if (inst.op == emulator::Op::s_endpgm || (n != 0 && inst.op == emulator::Op::s_barrier))
       return false;

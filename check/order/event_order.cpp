@@ -45,8 +45,8 @@ class Orderer {
   }
 
   WorkOrder run() {
-    for (const format::Event& event : trace_.events())
-      std::visit([this](const auto& action) { apply(action); }, event.action);
+    for (at_ = 0; at_ < trace_.events().size(); ++at_)
+      std::visit([this](const auto& action) { apply(action); }, trace_.events()[at_].action);
     // Work is after all earlier work if neither it nor later work is unordered with any of that.
     result_.after_all.resize(result_.unordered.size());
     result_.apart.resize(result_.unordered.size());
@@ -171,6 +171,34 @@ class Orderer {
     order_.tell_host(operation);
     learn();
   }
+  void apply(const format::AllocationBegin& begin) {
+    if (pass_ == Pass::kLaunches || begin.kind != format::AllocationKind::kStreamOrdered) return;
+    add_lifetime(result_.allocated, begin.id, begin.stream);
+  }
+  void apply(const format::AllocationEnd& end) {
+    if (!end.freed || !result_.allocated.contains(end.id) || host_waits_for_free()) return;
+    add_lifetime(result_.freed, end.id, end.stream);
+  }
+  void add_lifetime(std::unordered_map<format::AllocationId, uint64_t>& of, format::AllocationId id,
+                    format::StreamId stream) {
+    const uint64_t number = result_.unordered.size();
+    of.emplace(id, number);
+    result_.lifetimes.insert(number);
+    if (pass_ == Pass::kWork) return add_work(order_.issue(stream).number, false);
+    // Counted, but it tells nothing of when the host wrote.
+    result_.unordered.emplace_back();
+    result_.reaches_host.push_back(false);
+  }
+  // hipFree() returns only when the device is done, and the trace says so behind the end.
+  bool host_waits_for_free() const {
+    const std::vector<format::Event>& events = trace_.events();
+    for (size_t n = at_ + 1; n < events.size(); ++n) {
+      if (events[n].thread != events[at_].thread) continue;
+      const auto* const wait = std::get_if<format::Synchronize>(&events[n].action);
+      return wait != nullptr && wait->call.find("Free") != wait->call.npos;
+    }
+    return false;
+  }
   void apply(const format::Copy& copy) { transfer(copy); }
   void apply(const format::Memset& memset) { transfer(memset); }
   void apply(const format::EventRecord& record) { order_.record(record.event, record.stream); }
@@ -244,6 +272,7 @@ class Orderer {
   bool by_memory_ = false;
   bool has_host_functions_ = false;
   WorkOrder result_;
+  size_t at_ = 0;  // the event
   order::StreamOrder order_;
   // Work that later work may not follow: its numbers and operations.
   std::vector<std::pair<uint64_t, uint32_t>> open_;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "format/read/reader.h"
@@ -23,6 +25,11 @@ struct WorkOrder {
   std::vector<bool> reaches_host;
   bool limited = false;  // some work had more than kMostUnordered
 
+  // The work numbers of allocations and frees of stream-ordered memory (order_work() only), by
+  // allocation; and all of them. Not of a free for which the host waits.
+  std::unordered_map<format::AllocationId, uint64_t> allocated, freed;
+  std::unordered_set<uint64_t> lifetimes;
+
   // For each HostWrite, in trace order: the launches (by work number) that had the memory's address
   // and that the program had not waited for when it wrote.
   std::vector<std::vector<uint64_t>> host_writes;
@@ -31,7 +38,7 @@ struct WorkOrder {
 // Requires graphs as the format defines them (dependencies are earlier nodes). Counts only launches
 // as work. Leaves `host_writes` empty.
 WorkOrder order_launches(const format::Trace& trace);
-// Counts launches, copies and memsets as work.
+// Counts launches, copies, memsets, and allocations and frees of stream-ordered memory as work.
 WorkOrder order_work(const format::Trace& trace);
 
 }  // namespace gfxgraph::check

@@ -19,7 +19,7 @@ constexpr unsigned kMostBetween = 48;
 
 constexpr FindingClass kClasses[] = {FindingClass::kR1, FindingClass::kR2, FindingClass::kR3,
                                      FindingClass::kR4, FindingClass::kR5, FindingClass::kR6,
-                                     FindingClass::kR7};
+                                     FindingClass::kR7, FindingClass::kR10};
 
 size_t class_index(FindingClass finding_class) {
   return static_cast<size_t>(std::ranges::find(kClasses, finding_class) - std::begin(kClasses));
@@ -434,7 +434,8 @@ void RaceCheck::compare(Access& access, unsigned lane, uint64_t other, uint64_t 
   }
   FindingClass found = FindingClass::kR6;
   if (of_transfer(places_[stamp::site(other)])) {
-    found = FindingClass::kR7;
+    found =
+        stamp::site(other) == place_of(Part::kAllocate) ? FindingClass::kR10 : FindingClass::kR7;
   } else if (!other_launch) {
     const bool both_write = access.write && other_writes;
     if (both_write && same_value(access, lane, address))
@@ -518,7 +519,9 @@ void RaceCheck::report(const Access& access) {
     const char* const what = theirs.kind == Kind::kAtomic ? "atomic"
                              : theirs.write               ? "write"
                                                           : "read";
-    if (stamp::wave(other) < first_wave_) {
+    if (kClasses[n] == FindingClass::kR10) {
+      event.detail = "nothing orders it after " + allocation_text(done_by(other));
+    } else if (stamp::wave(other) < first_wave_) {
       event.detail =
           fmt::format("nothing orders it after the {} of {}", what, done_text(done_by(other)));
     } else {

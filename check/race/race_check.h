@@ -43,7 +43,8 @@ class RaceCheck {
 
   RaceCheck(emulator::MemoryMap& memory, Sites& sites, Budget& budget)
       : memory_(memory), sites_(sites), shadow_(budget) {
-    for (const Part part : {Part::kCopyRead, Part::kCopyWrite, Part::kMemset})
+    for (const Part part :
+         {Part::kCopyRead, Part::kCopyWrite, Part::kMemset, Part::kAllocate, Part::kFree})
       places_[place_of(part)] = {.key = key_of(part), .write = part != Part::kCopyRead};
   }
 
@@ -59,7 +60,9 @@ class RaceCheck {
   void next_launch(uint64_t launch, uint32_t kernel, const RaceCode& code, Work work);
 
   // Begins a copy or memset; then call transfer() for each row of bytes (race_transfers.cpp).
-  enum class Part : uint8_t { kCopyRead, kCopyWrite, kMemset };
+  // Stream-ordered memory is there from its allocation in the stream to its free: both count as
+  // writes of it.
+  enum class Part : uint8_t { kCopyRead, kCopyWrite, kMemset, kAllocate, kFree };
   void next_transfer(Work work);
   void transfer(Part part, uint64_t address, uint64_t bytes);
   // The program changed memory from `now` to `bytes` before it knew that `launches` had finished.
@@ -153,7 +156,7 @@ class RaceCheck {
                                 const emulator::MemoryEvent& event, uint32_t lanes, uint64_t mine);
   static void make_room_for_reads(RaceGroup& group);
   void record_reads(RaceGroup& group);
-  static constexpr size_t kLaunchClasses = 7;  // R1 to R7
+  static constexpr size_t kLaunchClasses = 8;  // R1 to R7, R10
   struct Access {
     RaceWave& me;
     const Wave& wave;
@@ -296,6 +299,7 @@ class RaceCheck {
   };
   const Done* done_by(uint64_t stamped) const;
   std::string done_text(const Done* done) const;
+  static std::string allocation_text(const Done* done);
   bool ordered_after(uint64_t stamped) const;
   void take_waves(uint64_t waves, Done done);
   std::vector<Done> launches_;
@@ -305,10 +309,10 @@ class RaceCheck {
   // ---- transfers ----
   static constexpr uint64_t key_of(Part part) { return 2 + 2 * static_cast<uint64_t>(part); }
   static bool of_transfer(const Place& place) {
-    return place.key != 0 && place.key <= key_of(Part::kMemset);
+    return place.key != 0 && place.key <= key_of(Part::kFree);
   }
   // The places of transfers come first; no instruction has their keys.
-  static constexpr uint32_t kTransferPlaces = 3;
+  static constexpr uint32_t kTransferPlaces = 5;
   static constexpr uint32_t place_of(Part part) { return static_cast<uint32_t>(part); }
   void transfer_dword(Part part, uint64_t address, uint64_t mask, uint64_t mine);
   LaneEvent event_of(const Done& done, uint64_t stamped, uint64_t address) const;

@@ -10,8 +10,13 @@
 namespace gfxgraph::check {
 
 RaceCheck::Work RaceEvents::next_work() {
+  while (order_.lifetimes.contains(next_work_)) ++next_work_;
+  return work_of(next_work_++);
+}
+
+RaceCheck::Work RaceEvents::work_of(uint64_t number) const {
   RaceCheck::Work work;
-  work.number = next_work_++;
+  work.number = number;
   work.event = event_;
   if (work.number >= order_.unordered.size()) return work;
   work.unordered = order_.unordered[work.number];
@@ -34,6 +39,28 @@ void RaceEvents::before_run(const LaunchRun& run) {
 Result<void> RaceEvents::allocated(const format::AllocationBegin& begin) {
   addresses_[begin.id] = begin.recorded_address;
   check_.begin_memory(begin);
+  const auto found = order_.allocated.find(begin.id);
+  if (found == order_.allocated.end()) return {};
+  sizes_[begin.id] = begin.size_bytes;
+  return lifetime(RaceCheck::Part::kAllocate, found->second, begin.id);
+}
+
+Result<void> RaceEvents::freed(const format::AllocationEnd& end) {
+  const auto found = order_.freed.find(end.id);
+  if (found == order_.freed.end()) return {};
+  // The end of an old trace that took place earlier than its event (OrderedEnds): its work is not
+  // numbered as it runs.
+  uint64_t number = next_work_;
+  while (order_.lifetimes.contains(number)) ++number;
+  if (found->second > number) return {};
+  return lifetime(RaceCheck::Part::kFree, found->second, end.id);
+}
+
+Result<void> RaceEvents::lifetime(RaceCheck::Part part, uint64_t number, format::AllocationId id) {
+  if (number >= order_.apart.size() || !order_.apart[number]) return {};
+  check_.next_transfer(work_of(number));
+  GFXGRAPH_TRY(transfer(part, id, 0, {.width_bytes = sizes_[id]}));
+  if (check_.found()) found_();
   return {};
 }
 

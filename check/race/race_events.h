@@ -36,6 +36,7 @@ class RaceEvents final : public Listener {
   void next_event(uint64_t sequence) override { event_ = sequence; }
   Result<void> will_write(const format::HostWrite& write) override;
   Result<void> allocated(const format::AllocationBegin& begin) override;
+  Result<void> freed(const format::AllocationEnd& end) override;
   Result<void> copied(const format::Copy& copy) override;
   Result<void> filled(const format::Memset& memset) override;
   void next_launch(uint64_t index, const format::Launch& launch) override;
@@ -43,6 +44,9 @@ class RaceEvents final : public Listener {
 
  private:
   RaceCheck::Work next_work();
+  RaceCheck::Work work_of(uint64_t number) const;
+  // The allocation or free of stream-ordered memory.
+  Result<void> lifetime(RaceCheck::Part part, uint64_t number, format::AllocationId id);
   Result<void> transfer(RaceCheck::Part part, format::AllocationId id, uint64_t offset,
                         const format::Box& box);
   // False: the transfer cannot be part of a data race.
@@ -59,6 +63,7 @@ class RaceEvents final : public Listener {
   uint64_t next_work_ = 0;
   uint64_t next_host_write_ = 0;
   std::unordered_map<format::AllocationId, uint64_t> addresses_;
+  std::unordered_map<format::AllocationId, uint64_t> sizes_;  // of stream-ordered memory
 };
 
 }  // namespace gfxgraph::check

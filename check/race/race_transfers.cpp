@@ -89,6 +89,10 @@ std::string RaceCheck::done_text(const Done* done) const {
   return fmt::format("launch {}", done->launch);
 }
 
+std::string RaceCheck::allocation_text(const Done* done) {
+  return fmt::format("the allocation of event {}", done == nullptr ? 0 : done->event);
+}
+
 // Reports the hazard at the kernel's instruction, if the other access was a kernel's.
 void RaceCheck::report_transfer(Part part, uint64_t address, uint64_t other) {
   const Done* const done = done_by(other);
@@ -99,12 +103,18 @@ void RaceCheck::report_transfer(Part part, uint64_t address, uint64_t other) {
   reported_.push_back(key);
   const Place& theirs = places_[site];
   LaneEvent event = event_of(*done, other, address);
-  event.finding_class = FindingClass::kR7;
+  const bool of_allocation = site == place_of(Part::kAllocate);
+  event.finding_class = of_allocation         ? FindingClass::kR10
+                        : part == Part::kFree ? FindingClass::kR11
+                                              : FindingClass::kR7;
   const char* const what = part == Part::kCopyRead    ? "the copy of event {}, which reads here"
                            : part == Part::kCopyWrite ? "the copy of event {}, which writes here"
+                           : part == Part::kFree      ? "the free of event {}"
                                                       : "the memset of event {}";
   event.detail = "nothing orders ";
-  if (done->kernel == 0)
+  if (of_allocation)
+    event.detail += allocation_text(done) + " before ";
+  else if (done->kernel == 0)
     event.detail += fmt::format("{} by {} before ", done_to(false, theirs.write), done_text(done));
   else
     event.detail += "it before ";

@@ -8,7 +8,8 @@
 namespace gfxgraph::check {
 namespace {
 
-constexpr const char* kToolNames[] = {"memcheck", "synccheck", "lanes", "racecheck", "initcheck"};
+constexpr const char* kToolNames[] = {"memcheck",  "synccheck", "lanes",     "racecheck",
+                                      "initcheck", "apicheck",  "leakcheck", "perf"};
 static_assert(std::size(kToolNames) == kTools);
 
 }  // namespace

@@ -19,8 +19,11 @@ enum class Tool : uint8_t {
   kLanes,      // addresses of inactive lanes
   kRacecheck,  // unordered accesses
   kInitcheck,  // uses of unwritten values
+  kApicheck,   // calls of HIP
+  kLeakcheck,  // what the program leaves behind, or never uses
+  kPerf,       // accesses and launches that waste the device
 };
-inline constexpr size_t kTools = 5;
+inline constexpr size_t kTools = 8;
 const char* tool_name(Tool tool) noexcept;  // "memcheck"
 // Finds a tool by name.
 std::optional<Tool> find_tool(std::string_view name) noexcept;
@@ -116,6 +119,12 @@ struct Finding {
   uint64_t written_by = 0;    // kernel offset of the last write to the address register; 0: unknown
   std::string detail;         // more about the cause or place; several lines for S4 and S5
   std::string suppressed_by;  // the reason; "": not suppressed
+
+  // Of a call of HIP, not of a kernel's instruction: `mnemonic` is its name.
+  bool of_call() const {
+    const Tool tool = class_text(finding_class).tool;
+    return tool == Tool::kApicheck || tool == Tool::kLeakcheck;
+  }
 };
 
 // Describes a finding, without kernel and place, in one line (S4 and S5: several).

@@ -102,9 +102,22 @@ void append_code(std::string& out, const std::vector<CodeLine>& code) {
 
 void render_finding(const Finding& finding, const FindingCalls& calls, const FindingPlace& place,
                     const std::string& trace_name, bool with_code, std::string& out) {
+  const char* const code = class_text(finding.finding_class).code;
+  if (finding.of_call()) {
+    append(out, "{}: {} {}: {}: ", trace_name, severity_name(finding.severity), code,
+           finding.mnemonic);
+    out += describe(finding);
+    out += '\n';
+    if (!calls.launched_by.empty()) append(out, "    at {}\n", calls.launched_by);
+    append(out, "    first in event {}; {}\n", finding.event_sequence,
+           plural(finding.events, "event"));
+    if (!calls.allocated_by.empty())
+      append(out, "    {} allocated by {}\n", finding.nearest->name, calls.allocated_by);
+    append(out, "    fix: {}\n", class_text(finding.finding_class).fix);
+    return;
+  }
   append(out, "{}: {} {}: kernel {}, pc {:#x} {}: ", trace_name, severity_name(finding.severity),
-         class_text(finding.finding_class).code, readable_name(finding.kernel),
-         finding.code_address, finding.mnemonic);
+         code, readable_name(finding.kernel), finding.code_address, finding.mnemonic);
   out += describe(finding);
   out += '\n';
   if (finding.source) {
@@ -190,6 +203,7 @@ std::string render_text(const Report& report, const std::string& trace_name, boo
     append(out, "{}: note: buffer range checks dropped {} (B1), as the kernels intend\n",
            trace_name, plural(dropped, "lane"));
   }
+  if (report.perf.made) out += render_text(report.perf);
   const std::string ends = report.buffers_compared == 0
                                ? "no buffer was compared with the recording"
                                : fmt::format("{} of {} buffers end as recorded",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check/report/finding.h"
+#include "check/report/perf_table.h"
 #include "check/report/selection.h"
 #include "codeobj/code_object.h"
 #include "format/trace.h"
@@ -75,6 +76,7 @@ struct Report {
   uint64_t failed_launches = 0;      // including those that `failed` omits
   std::optional<Stop> stopped;
   std::vector<KernelTotals> kernels;
+  PerfTable perf;  // only of --tool perf
   std::vector<std::string> notes;
   std::vector<std::string> emulator_notes;  // may have several lines
   uint64_t launches = 0;

@@ -80,6 +80,34 @@ Json finding_json(const Finding& finding, const FindingCalls& calls, const Findi
   return json;
 }
 
+Json perf_json(const PerfTable& table) {
+  Json lines = Json::array(), kernels = Json::array();
+  for (const PerfLine& line : table.lines) {
+    lines.push_back({{"kernel", line.kernel},
+                     {"file", line.file},
+                     {"line", line.line},
+                     {"pc", hex(line.code_address)},
+                     {"unit", line.lds ? "bank_passes" : "cache_lines"},
+                     {"instructions", line.instructions},
+                     {"executions", line.executions},
+                     {"lanes", line.lanes},
+                     {"count", line.units},
+                     {"least", line.least}});
+  }
+  for (const PerfKernel& kernel : table.kernels) {
+    kernels.push_back({{"kernel", kernel.kernel},
+                       {"launches", kernel.launches},
+                       {"wave_lanes", kernel.wave_lanes},
+                       {"block_items", kernel.block_items},
+                       {"idle_lanes", kernel.idle_lanes},
+                       {"vgprs", kernel.vgprs},
+                       {"lds_bytes", kernel.lds_bytes},
+                       {"waves_fit", kernel.waves_fit},
+                       {"limit", kernel.limit}});
+  }
+  return {{"lines", std::move(lines)}, {"kernels", std::move(kernels)}};
+}
+
 Json json_of(const Report& report, const std::string& trace_name) {
   Json json;
   json["schema"] = "gfxgraph-check/1";
@@ -101,6 +129,7 @@ Json json_of(const Report& report, const std::string& trace_name) {
     const FindingPlace place = n < report.places.size() ? report.places[n] : FindingPlace();
     json["findings"].push_back(finding_json(report.findings[n], calls, place));
   }
+  if (report.perf.made) json["perf"] = perf_json(report.perf);
   json["not_checked"] = Json::array();
   for (const FailedLaunch& failed : report.failed) {
     json["not_checked"].push_back({{"launch", failed.launch},

@@ -30,6 +30,7 @@ Result<ToolSet> parse_tools(std::string_view text) {
     at = comma + 1;
     if (name == "all") {
       tools.fill(true);
+      tools[static_cast<size_t>(Tool::kPerf)] = false;
       continue;
     }
     const std::optional<Tool> tool = find_tool(name);
@@ -37,11 +38,15 @@ Result<ToolSet> parse_tools(std::string_view text) {
       return fail(
           Status::kInvalidArgument,
           format_printable(
-              "'{}' is not a tool; use memcheck, synccheck, lanes, racecheck, initcheck or all",
+              "'{}' is not a tool; use memcheck, synccheck, lanes, racecheck, initcheck, apicheck, "
+              "leakcheck, perf or all",
               std::string(name)));
     }
     tools[static_cast<size_t>(*tool)] = true;
   }
+  // It counts every access and judges none.
+  if (tools[static_cast<size_t>(Tool::kPerf)] && std::ranges::count(tools, true) != 1)
+    return fail(Status::kInvalidArgument, "the tool perf runs alone: use --tool perf");
   return tools;
 }
 

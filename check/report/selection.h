@@ -15,7 +15,7 @@ namespace gfxgraph::check {
 
 using ToolSet = std::array<bool, kTools>;
 // Without the slower tools.
-inline constexpr ToolSet kDefaultTools = {true, true, true};
+inline constexpr ToolSet kDefaultTools = {true, true, true, false, false, true};
 // Parses "memcheck,lanes" or "all". kInvalidArgument names an unknown tool.
 Result<ToolSet> parse_tools(std::string_view text);
 

@@ -7,6 +7,7 @@
 namespace gfxgraph::emulator {
 GFXGRAPH_DECLARE_BACKENDS(kDeepBackend);
 GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
+GFXGRAPH_DECLARE_BACKENDS(kPerfBackend);
 GFXGRAPH_DECLARE_BACKENDS(kProvenanceBackend);
 GFXGRAPH_DECLARE_BACKENDS(kPlainBackend);
 }  // namespace gfxgraph::emulator
@@ -14,12 +15,13 @@ GFXGRAPH_DECLARE_BACKENDS(kPlainBackend);
 namespace gfxgraph::check {
 namespace {
 
-enum class Kind { kLanes, kDeep, kProvenance, kNone };
+enum class Kind { kLanes, kDeep, kProvenance, kPerf, kNone };
 template <Kind kKind>
 const emulator::Backend& plain_backend() {
   using namespace emulator;
   if constexpr (kKind == Kind::kProvenance)
     return select_backend(GFXGRAPH_BACKEND_SET(kProvenanceBackend));
+  if constexpr (kKind == Kind::kPerf) return select_backend(GFXGRAPH_BACKEND_SET(kPerfBackend));
   if constexpr (kKind == Kind::kNone) return select_backend(GFXGRAPH_BACKEND_SET(kPlainBackend));
   if constexpr (kKind == Kind::kDeep) return select_backend(GFXGRAPH_BACKEND_SET(kDeepBackend));
   return select_backend(GFXGRAPH_BACKEND_SET(kLaneBackend));
@@ -28,6 +30,8 @@ template <Kind kKind>
 auto* observer_of(void* observer) {
   if constexpr (kKind == Kind::kProvenance)
     return static_cast<BudgetProvenance*>(static_cast<ProvenanceObserver*>(observer));
+  else if constexpr (kKind == Kind::kPerf)
+    return static_cast<BudgetPerf*>(static_cast<PerfObserver*>(observer));
   else if constexpr (kKind == Kind::kNone)
     return static_cast<BudgetOnly*>(observer);
   else
@@ -83,6 +87,12 @@ std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
                                                 BudgetProvenance& observer) {
   return emulator::create_engine(memory, options, budget_backend<Kind::kProvenance>(),
                                  static_cast<ProvenanceObserver*>(&observer));
+}
+std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
+                                                const emulator::EngineOptions& options,
+                                                BudgetPerf& observer) {
+  return emulator::create_engine(memory, options, budget_backend<Kind::kPerf>(),
+                                 static_cast<PerfObserver*>(&observer));
 }
 std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
                                                 const emulator::EngineOptions& options,

@@ -7,6 +7,7 @@
 
 #include "check/budget.h"
 #include "check/deep/deep_observer.h"
+#include "check/perf/perf_check.h"
 #include "check/provenance/provenance_observer.h"
 #include "emulator/engine/engine.h"
 
@@ -24,6 +25,7 @@ struct WithBudget : Base {
 };
 using BudgetObserver = WithBudget<DeepObserver>;  // for kLanes and kDeep
 using BudgetProvenance = WithBudget<ProvenanceObserver>;
+using BudgetPerf = WithBudget<PerfObserver>;
 
 // For `launch` of the observers.
 uint64_t next_launch_number();
@@ -44,6 +46,9 @@ std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
 std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
                                                 const emulator::EngineOptions& options,
                                                 BudgetProvenance& observer);
+std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
+                                                const emulator::EngineOptions& options,
+                                                BudgetPerf& observer);
 std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
                                                 const emulator::EngineOptions& options,
                                                 BudgetOnly& observer);

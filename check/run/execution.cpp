@@ -85,6 +85,8 @@ Result<void> Execution::carry_out(const Action& action) {
     return tell(&Listener::filled, action);
   else if constexpr (std::is_same_v<Action, format::Checkpoint>)
     return tell(&Listener::checkpoint, action);
+  else if constexpr (std::is_same_v<Action, format::CallFault>)
+    return tell(&Listener::call_fault, action);
   else
     return {};
 }

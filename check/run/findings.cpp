@@ -28,6 +28,19 @@ Severity severity_of(FindingClass finding_class, const CheckOptions& options) {
   return severity == Severity::kWarning && options.strict ? Severity::kError : severity;
 }
 
+// Found at a copy, memset, host write, allocation or free, of which no launch is told.
+bool of_transfer(FindingClass finding_class) {
+  switch (finding_class) {
+    case FindingClass::kR7:
+    case FindingClass::kR8:
+    case FindingClass::kR10:
+    case FindingClass::kR11:
+    case FindingClass::kU3:
+    case FindingClass::kU4: return true;
+    default: return false;
+  }
+}
+
 uint64_t stack_bytes(const std::vector<codeobj::SourceLocation>& stack) {
   uint64_t size = sizeof(FindingPlace);
   for (const codeobj::SourceLocation& frame : stack)
@@ -39,14 +52,17 @@ uint64_t stack_bytes(const std::vector<codeobj::SourceLocation>& stack) {
 
 void Findings::describe(uint64_t launches, uint64_t sequence, bool of_transfers) {
   for (auto& [key, site] : sites_.all()) {
-    const bool late =
-        key.finding_class == FindingClass::kR7 || key.finding_class == FindingClass::kR8 ||
-        key.finding_class == FindingClass::kU3 || key.finding_class == FindingClass::kU4;
+    const bool late = of_transfer(key.finding_class);
     if (site.nearest) continue;
     if (!(of_transfers && late) && site.first.place.launch + 1 != launches) continue;
     site.event_sequence = site.first.trace_event != 0 ? site.first.trace_event : sequence;
     if (site.first.access_bytes == 0) continue;  // no access
     site.nearest = nearest_to(site.first);
+    if (site.nearest && key.finding_class == FindingClass::kR11) {  // the free has just taken place
+      site.nearest->freed = false;
+      site.nearest->distance_bytes = static_cast<int64_t>(
+          site.first.address - site.nearest->address - site.nearest->size_bytes);
+    }
     add_heap_places(site.first);
     if (site.first.pointer != 0) site.owner = memory_.owner(site.first.address);
   }

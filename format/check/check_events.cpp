@@ -241,6 +241,24 @@ class EventChecker {
     return {};
   }
 
+  Result<void> operator()(const CallFault& action) {
+    if (action.call.empty()) return fail(Status::kCorrupt, "call fault: its call is empty");
+    GFXGRAPH_TRY(check_name(action.call, "call fault"));
+    GFXGRAPH_TRY(check_name(action.error, "call fault"));
+    if (action.allocation == 0) {
+      if (action.offset_bytes == 0 && action.size_bytes == 0 && !action.write) return {};
+      return fail(Status::kCorrupt, "call fault: bytes of no allocation");
+    }
+    const auto found = state_.allocations_.find(action.allocation);
+    if (found == state_.allocations_.end()) {
+      return fail(Status::kCorrupt,
+                  fmt::format("call fault: allocation {} has not begun", action.allocation));
+    }
+    if (action.offset_bytes <= found->second.limit_bytes) return {};
+    return fail(Status::kCorrupt, fmt::format("call fault: byte {} of allocation {}",
+                                              action.offset_bytes, action.allocation));
+  }
+
  private:
   // The host functions from `first` on; 0: none of them was recorded.
   Result<void> issue(HostFunctionId first, uint32_t count, const char* what) {

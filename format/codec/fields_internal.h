@@ -290,6 +290,15 @@ GFXGRAPH_TABLE_AS(Checkpoint::State, CheckpointState) {
 
 GFXGRAPH_TABLE(Checkpoint) { FIELD(states); }
 
+GFXGRAPH_TABLE(CallFault) {
+  FIELD(call);
+  FIELD(error);
+  FIELD(allocation);
+  FIELD(offset_bytes);
+  FIELD(size_bytes);
+  FIELD(write);
+}
+
 // ---- other records ------------------------------------------------------------------------------
 
 GFXGRAPH_TABLE(Graph) {

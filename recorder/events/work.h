@@ -67,6 +67,7 @@ struct Work {
   bool kernels_fly = false;         // may_write is in flight
   std::vector<Flight> over_values;  // what else it writes of memory that holds values of streams
   bool leads_outside = false;       // some argument of its kernels leads to no allocation
+  bool leaves_memory = false;       // its copy or memset does not fit the memory that it names
   bool in_graph = false;
   bool calls_host = false;                   // a graph with host functions
   CopySource source;                         // of its copy

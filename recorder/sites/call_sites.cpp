@@ -151,7 +151,10 @@ format::SiteId CallSites::here(const format::Action& action) noexcept {
               std::holds_alternative<format::Copy>(action) ||
               std::holds_alternative<format::Memset>(action) ||
               std::holds_alternative<format::HostFunction>(action) ||
-              std::holds_alternative<format::GraphLaunch>(action);
+              std::holds_alternative<format::GraphLaunch>(action) ||
+              std::holds_alternative<format::StreamCreate>(action) ||
+              std::holds_alternative<format::EventCreate>(action) ||
+              std::holds_alternative<format::CallFault>(action);
   if (const auto* begin = std::get_if<format::AllocationBegin>(&action)) {
     told = begin->kind == format::AllocationKind::kModuleGlobal;  // of others the maker counts
   } else if (const auto* end = std::get_if<format::AllocationEnd>(&action)) {

@@ -68,7 +68,10 @@ std::optional<format::Memset> DeviceWork::make_memset(const RawMemset& raw, form
     return std::nullopt;
   }
   format::CopyEnd end;
-  if (!resolve_copy_end({raw.address, 0, 0}, MemorySide::kDevice, 0, work, end)) {
+  const format::Box box{raw.width_elements * raw.element_bytes, raw.height, raw.depth,
+                        raw.pitch_bytes, raw.slice_bytes};
+  if (!resolve_copy_end({raw.address, 0, 0}, MemorySide::kDevice, box.extent().value_or(UINT64_MAX),
+                        work, end)) {
     return std::nullopt;
   }
   format::Memset set;

@@ -95,9 +95,12 @@ bool DeviceWork::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64
     traced_.take_in_trace(*allocation);
     end.allocation = allocation->id;
     end.offset_bytes = offset;
+    work.leaves_memory = work.leaves_memory || offset > allocation->size_bytes ||
+                         size_bytes > allocation->size_bytes - offset;
     return true;
   }
   if (side != MemorySide::kDevice) return true;  // plain host memory
+  work.leaves_memory = true;
   finding(format::FindingKind::kIncomplete, work.call,
           "device memory outside every recorded allocation");
   return false;

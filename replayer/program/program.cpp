@@ -294,6 +294,8 @@ class ProgramBuilder {
     return {};
   }
 
+  Result<void> add(const format::CallFault&) { return {}; }
+
   void add_border(BorderKind kind, std::string_view name, bool in_graph = false) {
     if (!borders_) return;
     program_->borders_.push_back({sequence_, static_cast<uint32_t>(program_->operations_.size()),

@@ -172,6 +172,9 @@ struct ActionDumper {
     }
     return all;
   }
+  Json operator()(const CallFault& a) const {
+    return {a.call, a.error, a.allocation, a.offset_bytes, a.size_bytes, a.write};
+  }
 };
 
 Json dump(const Environment& e) {

@@ -178,6 +178,11 @@ void for_each_field(format::Checkpoint& v, const Visit& visit) {
   }
 }
 template <typename Visit>
+void for_each_field(format::CallFault& v, const Visit& visit) {
+  visit(v.call), visit(v.error), visit(v.allocation), visit(v.offset_bytes);
+  visit(v.size_bytes), visit(v.write);
+}
+template <typename Visit>
 void for_each_field(std::monostate&, const Visit&) {}
 template <typename Visit>
 void for_each_field(format::Event& v, const Visit& visit) {

@@ -16,14 +16,16 @@ LARGER = {
     # plain data with a few questions
     "Allocations": (32, 15, "memory by address and by id, and the ids"),
     "Allocation": (30, 33, "all that is known of an allocation"),
+    "Finding": (30, 26, "all that is known of a finding"),
+    "Report": (30, 16, "all that a check, or a recorder, has to tell"),
     "Fault": (30, 16, "all that is known of a fault"),
     "Wave": (30, 31, "the registers and the state of a wave"),
-    "Work": (30, 34, "one piece of device work between its two halves"),
+    "Work": (30, 35, "one piece of device work between its two halves"),
     # owners of parts, each of which has one concern
-    "Recorder": (31, 40, "owns the parts of the recorder, in the order of their construction"),
+    "Recorder": (32, 41, "owns the parts of the recorder, in the order of their construction"),
     "Writer": (30, 31, "the writer's queue, its threads and what they hand on"),
     "LiveCaptures": (30, 16, "a capture, the trace that is kept of it, and the steps that live"),
-    "TraceCheck": (30, 25, "owns the tools, the execution and the report of a check"),
+    "TraceCheck": (30, 28, "owns the tools, the execution and the report of a check"),
     "Session": (30, 16, "owns memory, modules and devices of a trace"),
     # a state machine whose states are read together at each step
     "RaceCheck": (30, 36, "shadow memory of all spaces and its clocks"),

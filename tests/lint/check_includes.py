@@ -44,9 +44,11 @@ ROOMS = {
         "launch": {"budget.h", "lanes", "memory", "report"},
         "init": {"budget.h", "listener.h", "lanes", "memory", "report"},
         "race": {"budget.h", "listener.h", "launch", "memory", "order", "report"},
+        "calls": {"listener.h", "memory", "report"},
+        "perf": {"budget.h", "listener.h", "launch", "report"},
         "deep": {"budget.h", "init", "lanes", "memory", "race", "report"},
         "provenance": {"budget.h", "listener.h", "lanes", "memory", "order", "report"},
-        "run": {"budget.h", "listener.h", "options.h", "deep", "launch", "memory", "order", "provenance", "report"},
+        "run": {"budget.h", "listener.h", "options.h", "deep", "launch", "memory", "order", "perf", "provenance", "report"},
     },
     "tools": {
         "trace": {"cli.h"},

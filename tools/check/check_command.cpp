@@ -44,9 +44,17 @@ void add_call_lines(const format::Trace& trace, check::Report& report) {
       text += fmt::format(" ({}:{})", place.file, place.line);
     if (!place.caller.empty()) text += ", from " + place.caller;
   };
-  for (check::FindingCalls& calls : report.calls) {
+  for (size_t n = 0; n < report.calls.size(); ++n) {
+    check::FindingCalls& calls = report.calls[n];
     add(calls.launched_by, calls.launch_site);
     add(calls.allocated_by, calls.allocation_site);
+    check::Finding& finding = report.findings[n];
+    // Of memory, the call that allocated it.
+    const format::SiteId site = calls.launch_site != 0 ? calls.launch_site : calls.allocation_site;
+    if (!finding.of_call() || site == 0) continue;
+    if (const CallPlace& place = places.find(site);
+        !place.file.empty() && !check::is_foreign_file(place.file))
+      finding.source = codeobj::SourceLocation{place.file, place.line, 0, place.symbol};
   }
 }
 
@@ -264,8 +272,8 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   bool with_code = false;
   app.add_option("TRACE", paths, "trace files; several get one report")->required();
   app.add_option("--tool", tools,
-                 "comma-separated: memcheck, synccheck, lanes (these are the default), racecheck, "
-                 "initcheck, or all");
+                 "comma-separated: memcheck, synccheck, lanes, apicheck (these are the default), "
+                 "racecheck, initcheck, leakcheck, or all; or perf alone");
   app.add_option("--kernel", options.selection.kernels,
                  "report only kernels that match this glob; may be repeated")
       ->type_name("GLOB")

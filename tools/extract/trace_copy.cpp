@@ -370,4 +370,8 @@ Result<bool> TraceCopy::use(format::Checkpoint& checkpoint, const format::Event&
   return true;
 }
 
+Result<bool> TraceCopy::use(format::CallFault& fault, const format::Event&) {
+  return fault.allocation == 0 || use_allocation(fault.allocation);
+}
+
 }  // namespace gfxgraph::tools

@@ -65,6 +65,7 @@ class TraceCopy {
   Result<bool> use(format::GraphLaunch& launch, const format::Event& at);
   Result<bool> use(format::Marker& marker, const format::Event& at);
   Result<bool> use(format::Checkpoint& checkpoint, const format::Event& at);
+  Result<bool> use(format::CallFault& fault, const format::Event& at);
   Result<bool> use(std::monostate&, const format::Event&) { return true; }
 
   const format::Trace& from_;

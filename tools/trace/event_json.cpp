@@ -213,6 +213,14 @@ class Fields {
     }
     return {{"states", std::move(states)}};
   }
+  Json operator()(const format::CallFault& fault) const {
+    return {{"call", fault.call},
+            {"error", fault.error},
+            {"allocation", fault.allocation},
+            {"offset_bytes", fault.offset_bytes},
+            {"size_bytes", fault.size_bytes},
+            {"write", fault.write}};
+  }
   Json operator()(std::monostate) const { return Json::object(); }
 
  private:

@@ -81,6 +81,17 @@ struct Learned {
 };
 extern thread_local Learned learned;
 
+// The call within the outermost Scope that failed last; the Scope's end writes it into the trace.
+struct FailedCall {
+  int index = -1;  // the row; -1: none
+  hipError_t error = hipSuccess;
+};
+extern thread_local FailedCall failed_call;
+// HIP's name of it; static.
+std::string_view error_name(hipError_t error) noexcept;
+// hooks_process.cpp: writes it, with what it was to do (null: no copy or memset).
+void tell_failed(const RawAction* raw = nullptr) noexcept;
+
 // hooks_device.cpp: a recorded call succeeded while another device than 0 was current. Marks the
 // trace incomplete with the call's name, unless it is recorded on all devices.
 void note_other_device(int index) noexcept;
@@ -182,6 +193,9 @@ hipError_t real(int index, Args... args) {
   }();
   if (current_device != 0 && result == hipSuccess && hook_depth == 1 && learned.open) [[unlikely]]
     note_other_device(index);
+  if (result != hipSuccess && result != hipErrorNotReady && hook_depth == 1 && learned.open &&
+      kCallRows[index].policy != CallPolicy::PASS) [[unlikely]]
+    failed_call = {index, result};
   if (tells && result == hipSuccess) {
     learned = Learned{.open = true, .index = index, .knows = knows};
     (learned.take(args), ...);
@@ -220,7 +234,12 @@ hipError_t device_work(int index, RawAction raw, Handle stream, Call&& call,
   work.call = display_name(index).data();
   recorder().work().prepare(work);
   const hipError_t result = call();
-  if (result != hipSuccess) return result;
+  if (result != hipSuccess) [[unlikely]] {
+    tell_failed(&work.raw);
+    return result;
+  }
+  if (work.leaves_memory) [[unlikely]]
+    recorder().faults().happened(work.call, {}, &work.raw);
   recorder().commit(work);
   // The event says it, or nothing does: then a synchronisation is appended.
   if (work.told || work.captured || !work.host_waits) learned.index = -1;

@@ -35,14 +35,22 @@ hipError_t stream_memory(const Scope& scope, hipError_t result, void** pointer, 
   return result;
 }
 
+hipError_t free_ended(int index, void* pointer, Freeing&& freeing, hipError_t result) {
+  if (result == hipSuccess && freeing != nullptr)
+    recorder().faults().freed(display_name(index), *freeing->allocation, address_of(pointer));
+  recorder().buffers().freed(std::move(freeing), result == hipSuccess);
+  if (std::exchange(failed_call, {}).index >= 0) [[unlikely]]
+    recorder().faults().not_freed(display_name(index), error_name(result), address_of(pointer));
+  return result;
+}
+
 hipError_t free_memory(int index, void* pointer, const void* site = __builtin_return_address(0)) {
   const Scope scope(CallKind::kOther, site);
   if (!scope.record) return real(index, pointer);
   Freeing freeing = recorder().buffers().freeing(address_of(pointer));
   const hipError_t result = real(index, pointer);
   if (pointer == nullptr) learned.index = -1;  // nothing to free, and nothing to wait for
-  recorder().buffers().freed(std::move(freeing), result == hipSuccess);
-  return result;
+  return free_ended(index, pointer, std::move(freeing), result);
 }
 
 }  // namespace
@@ -165,8 +173,7 @@ GFXGRAPH_HOOK hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
   }
   Freeing freeing = recorder().buffers().freeing(address_of(pointer), key, true);
   const hipError_t result = real(kCall_hipFreeAsync, pointer, stream);
-  recorder().buffers().freed(std::move(freeing), result == hipSuccess);
-  return result;
+  return free_ended(kCall_hipFreeAsync, pointer, std::move(freeing), result);
 }
 
 GFXGRAPH_HOOK hipError_t hipDeviceReset() {

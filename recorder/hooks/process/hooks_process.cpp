@@ -19,6 +19,7 @@ namespace gfxgraph::recorder {
 thread_local int hook_depth = 0;
 thread_local int host_function_depth = 0;
 thread_local Learned learned;
+thread_local FailedCall failed_call;
 
 namespace {
 
@@ -130,8 +131,24 @@ void tell_nested() noexcept {
                              "jump out of one: what it did is not in the trace");
 }
 
+std::string_view error_name(hipError_t error) noexcept {
+  void* const function = real_function(kCall_hipGetErrorName);
+  const char* const name = function == nullptr
+                               ? nullptr
+                               : reinterpret_cast<const char* (*)(hipError_t)>(function)(error);
+  return name == nullptr ? "an unknown error" : name;
+}
+
+void tell_failed(const RawAction* raw) noexcept {
+  const FailedCall now = std::exchange(failed_call, {});
+  if (now.index >= 0)
+    recorder().faults().happened(display_name(now.index), error_name(now.error), raw);
+}
+
 [[gnu::hot]] Scope::~Scope() noexcept(false) {
   if (record) {
+    if (failed_call.index >= 0) [[unlikely]]
+      tell_failed();
     tell_learned();
     learned.open = false;
     program_call = nullptr;

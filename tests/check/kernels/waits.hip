@@ -91,6 +91,24 @@ ORDER(flat_load_of_lds, TO_LDS LDS_POINTER "s_waitcnt lgkmcnt(0)\n flat_load_dwo
 ORDER(flat_load_of_lds_safe, TO_LDS LDS_POINTER "s_waitcnt vmcnt(0)\n flat_load_dword v20, v[20:21]")
 ORDER(flat_load_of_any, TO_LDS LDS_POINTER "flat_load_dword v22, %2\n flat_load_dword v20, v[20:21]")
 ORDER(flat_load_of_any_safe, TO_LDS "flat_load_dword v22, %2\n global_load_dword v20, %2, off\n flat_store_dword %2, %1")
+// What a FLAT load gets from LDS is counted by lgkmcnt; what it gets from memory, by vmcnt.
+ORDER(flat_result_of_lds, LDS_POINTER "flat_load_dword v22, v[20:21]\n s_waitcnt vmcnt(0)\n v_mov_b32 v20, v22")
+ORDER(flat_result_of_lds_safe, LDS_POINTER "flat_load_dword v22, v[20:21]\n s_waitcnt vmcnt(0) lgkmcnt(0)\n v_mov_b32 v20, v22")
+ORDER(flat_result, "flat_load_dword v22, %2\n s_waitcnt lgkmcnt(0)\n v_mov_b32 v20, v22")
+ORDER(flat_result_safe, "flat_load_dword v22, %2\n s_waitcnt vmcnt(0)\n v_mov_b32 v20, v22")
+
+// The halves of a register that two D16 loads fill.
+ORDER(half, "global_load_short_d16 v20, %2, off\n global_load_short_d16_hi v20, %2, off offset:2\n s_waitcnt vmcnt(1)\n"
+            "global_store_short_d16_hi %2, v20, off")
+ORDER(half_safe, "global_load_short_d16 v20, %2, off\n global_load_short_d16_hi v20, %2, off offset:2\n s_waitcnt vmcnt(1)\n"
+                 "global_store_short %2, v20, off")
+// The low half from memory, the upper one from LDS: neither load writes over the other.
+ORDER(half_overtaken, "ds_write_b32 %0, %1\n global_load_short_d16 v20, %2, off\n ds_read_u16_d16 v20, %0")
+ORDER(half_overtaken_safe, "ds_write_b32 %0, %1\n global_load_short_d16 v20, %2, off\n ds_read_u16_d16_hi v20, %0")
+ORDER(whole_of_halves, "ds_write_b32 %0, %1\n global_load_short_d16 v20, %2, off\n ds_read_u16_d16_hi v20, %0\n"
+                       "s_waitcnt vmcnt(0)\n v_mov_b32 v21, v20")
+ORDER(whole_of_halves_safe, "ds_write_b32 %0, %1\n global_load_short_d16 v20, %2, off\n ds_read_u16_d16_hi v20, %0\n"
+                            "s_waitcnt vmcnt(0) lgkmcnt(0)\n v_mov_b32 v21, v20")
 
 // ---- exchanges between lanes ----
 #define PAST(name, exchange, lane)                                                                             \

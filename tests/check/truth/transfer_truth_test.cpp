@@ -203,7 +203,6 @@ TEST(TransferTruth, MemoryThatIsGivenAgain) {
   for (const bool copies : {false, true}) {
     TraceBuilder t("races.bundle");
     two_streams(t);
-    t.set_kind(format::AllocationKind::kStreamOrdered);
     const auto first = t.buffer(kTransferBytes);
     const auto one = t.buffer(kTransferBytes);
     const auto two = t.buffer(kTransferBytes);
@@ -376,6 +375,91 @@ TEST(TransferTruth, LaunchesAroundAHostWrite) {
   t.add(reads(t, shared, own, 2, "add_to"));
   const Report report = check_races(t);
   EXPECT_NE(count_of(report, FindingClass::kR6), 0U) << render_text(report, "t");
+}
+
+// ---- the life of stream-ordered memory ----------------------------------------------------------
+
+// Allocated in stream 1, used in stream 2 and freed in `free_stream`.
+Build lifetime(const Work& use, const Order& allocated, const Order& used,
+               format::StreamId free_stream) {
+  return [=](TraceBuilder& t, const std::string& kernel) {
+    two_streams(t);
+    const auto other = t.buffer(kTransferBytes);
+    TraceBuilder::Buffer memory = t.buffer(kTransferBytes);
+    t.free(memory);
+    format::AllocationBegin begin;
+    memory.id = begin.id = 77;
+    begin.kind = format::AllocationKind::kStreamOrdered;
+    begin.recorded_address = memory.address;
+    begin.size_bytes = kTransferBytes;
+    begin.initial.size_bytes = kTransferBytes;
+    begin.stream = 1;
+    t.add(begin);
+    const bool safe = kernel.ends_with("_safe");
+    if (allocated || safe) (allocated ? allocated : second_waits)(t);
+    t.add(use(t, memory, other, 2, kernel));
+    if (used) used(t);
+    if (!used && safe) synchronize(t, 2);
+    format::AllocationEnd end;
+    end.id = begin.id;
+    end.freed = true;
+    end.stream = free_stream;
+    t.add(end);
+  };
+}
+
+TEST(TransferTruth, StreamOrderedMemory) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  const auto host_waits_for_2 = [](TraceBuilder& t) { synchronize(t, 2); };
+  std::vector<Fault> faults;
+  const auto add = [&](FindingClass expected, const std::string& name, const Work& use,
+                       const Order& allocated, const Order& used, format::StreamId free_stream) {
+    faults.push_back(
+        {expected, name, "add_to", lifetime(use, allocated, used, free_stream), "races.bundle"});
+  };
+  add(FindingClass::kR10, "read before the allocation", reads, nullptr, host_waits_for_2, 1);
+  add(FindingClass::kR10, "written before the allocation", writes, nullptr, host_waits_for_2, 1);
+  add(FindingClass::kR11, "freed while it is read", reads, second_waits, nullptr, 1);
+  add(FindingClass::kR11, "freed while it is written", writes, second_waits, nullptr, 1);
+  check_all(faults, with_races());
+}
+
+// A copy has no kernel.
+TEST(TransferTruth, StreamOrderedMemoryOfCopies) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  for (const bool safe : {false, true}) {
+    for (const FindingClass expected : {FindingClass::kR10, FindingClass::kR11}) {
+      TraceBuilder trace("races.bundle");
+      const bool before = expected == FindingClass::kR10;
+      lifetime(copy_in, before && !safe ? Order([](TraceBuilder&) {}) : second_waits,
+               before || safe ? Order([](TraceBuilder& t) { synchronize(t, 2); })
+                              : Order([](TraceBuilder&) {}),
+               1)(trace, "add_to");
+      CheckOptions options;
+      options.threads = 1;
+      options.selection.tools = with_races();
+      const Report report = trace.try_check(options).value_or(Report());
+      EXPECT_EQ(count_of(report, expected), safe ? 0U : 1U) << render_text(report, "t");
+      EXPECT_EQ(report.findings.size(), safe ? 0U : 1U) << render_text(report, "t");
+    }
+  }
+}
+
+// hipFree() waits for the device, and the trace says so behind the end.
+TEST(TransferTruth, FreesThatWait) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  for (const bool waits : {false, true}) {
+    TraceBuilder trace("races.bundle");
+    lifetime(reads, second_waits, [](TraceBuilder&) {}, 0)(trace, "add_to");
+    if (waits)
+      trace.add(format::Synchronize{
+          .kind = format::SynchronizeKind::kDevice, .object = 0, .call = "hipFree"});
+    CheckOptions options;
+    options.threads = 1;
+    options.selection.tools = with_races();
+    const Report report = trace.try_check(options).value_or(Report());
+    EXPECT_EQ(count_of(report, FindingClass::kR11), waits ? 0U : 1U) << render_text(report, "t");
+  }
 }
 
 }  // namespace

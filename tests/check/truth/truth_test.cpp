@@ -232,10 +232,29 @@ TEST(Truth, Synccheck) {
 TEST(Truth, Waits) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   std::vector<Fault> faults;
-  for (const char* kernel :
-       {"vector_load", "second_load", "behind_store", "wrong_counter", "overwritten", "scalar_load",
-        "first_scalar", "lds_load", "chained", "stored", "atomic_result", "loop", "not_reached",
-        "scalar_twice", "two_counters", "load_to_lds", "flat_load_of_lds", "flat_load_of_any"}) {
+  for (const char* kernel : {"vector_load",
+                             "second_load",
+                             "behind_store",
+                             "wrong_counter",
+                             "overwritten",
+                             "scalar_load",
+                             "first_scalar",
+                             "lds_load",
+                             "chained",
+                             "stored",
+                             "atomic_result",
+                             "loop",
+                             "not_reached",
+                             "scalar_twice",
+                             "two_counters",
+                             "load_to_lds",
+                             "flat_load_of_lds",
+                             "flat_load_of_any",
+                             "flat_result_of_lds",
+                             "flat_result",
+                             "half",
+                             "half_overtaken",
+                             "whole_of_halves"}) {
     Fault fault = two_waves(FindingClass::kS3, kernel, 1);
     fault.object = "waits.bundle";
     faults.push_back(std::move(fault));

@@ -493,6 +493,15 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
   cases.push_back(
       {"marker_mark_with_allocation", with_event(Marker{"x", MarkerKind::kMark, 0, 0, 1})});
   cases.push_back({"marker_range_not_open", with_event(Marker{"x", MarkerKind::kRangeEnd, 1})});
+  const auto fault = [](std::string call, AllocationId allocation, uint64_t offset) {
+    return CallFault{std::move(call), "hipErrorInvalidValue", allocation, offset, 4, false};
+  };
+  cases.push_back({"call_fault_without_call", with_event(fault("", 1, 0))});
+  cases.push_back(
+      {"call_fault_call_too_long", with_event(fault(std::string(kMostNameBytes + 1, 'n'), 1, 0))});
+  cases.push_back({"call_fault_bytes_of_nothing", with_event(fault("hipMemcpy", 0, 0))});
+  cases.push_back({"call_fault_allocation_missing", with_event(fault("hipMemcpy", 9, 0))});
+  cases.push_back({"call_fault_outside", with_event(fault("hipMemcpy", 1, 1 << 20))});
   Checkpoint checkpoint;
   checkpoint.states = {{9, {1, 1}, {}}};
   cases.push_back({"checkpoint_allocation_missing", with_event(checkpoint)});

@@ -83,6 +83,20 @@ Result<void> add_names(Writer& writer) {
   return {};
 }
 
+// Calls that failed, one that HIP accepted, and one of memory that has ended.
+Result<void> add_call_faults(Writer& writer) {
+  const std::vector<Action> actions = {
+      StreamCreate{1, 0, 0},
+      sample_allocation(1, 32),
+      CallFault{"hipMemcpy", "hipErrorInvalidValue", 1, 0, 36, true},
+      CallFault{"hipMemset2DAsync", "", 1, 32, 8, true},
+      AllocationEnd{1, true, 0, {}},
+      CallFault{"hipFree", "hipErrorInvalidValue", 1, 0, 0, true},
+      CallFault{"hipLaunchKernel", "hipErrorInvalidConfiguration", 0, 0, 0, false}};
+  for (const Action& action : actions) GFXGRAPH_TRY(writer.add(event_of(action)));
+  return {};
+}
+
 // Where the program's code called HIP.
 Result<void> add_sites(Writer& writer) {
   Site site{1,   "/opt/app/decode", "00112233aabb", "load_model(char const*)", 0x12f4, 0x1f4, true,
@@ -311,6 +325,10 @@ std::vector<GoldenCase> golden_cases() {
   cases.push_back({"names", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_names(writer).has_value());
+                   })});
+  cases.push_back({"call_faults", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(add_call_faults(writer).has_value());
                    })});
   cases.push_back({"sites", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
