@@ -22,6 +22,16 @@ bool is_managed(const ModuleEntry& module, const std::string& name) {
                      [&](const codeobj::Symbol& symbol) { return symbol.name == initial; });
 }
 
+// Of that name: no variable that a kernel uses.
+bool is_initial_value(const ModuleEntry& module, std::string_view name) {
+  constexpr std::string_view kEnding = ".managed";
+  if (!name.ends_with(kEnding)) return false;
+  name.remove_suffix(kEnding.size());
+  const auto& symbols = module.code->symbols();
+  return std::any_of(symbols.begin(), symbols.end(),
+                     [&](const codeobj::Symbol& symbol) { return symbol.name == name; });
+}
+
 std::vector<std::byte> file_bytes(const char* path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -170,6 +180,10 @@ void Code::function_found(Handle function, Handle module, const char* name) noex
   guarded([&] { registry_.add_function_handle(function, module, name == nullptr ? "" : name); });
 }
 
+void Code::function_of_kernel(Handle function, Handle kernel) noexcept {
+  guarded([&] { registry_.alias_kernel_handle(function, kernel); });
+}
+
 void Code::function_of_symbol(Handle function, Handle host_function) noexcept {
   guarded([&] { registry_.alias_function_handle(function, host_function, current_device); });
 }
@@ -226,12 +240,18 @@ void Code::discover_globals(ModuleEntry& module) {
       add_global(module, variable.name, address, size);
     }
   }
-  if (module.library) {
+  if (module.library != nullptr) {
     for (const codeobj::Symbol& symbol : module.code->symbols()) {
-      if (!is_variable(symbol)) continue;
+      if (!is_variable(symbol) || is_initial_value(module, symbol.name)) continue;
+      if (device_.library_global_on(module.device, module.library, symbol.name.c_str(), &address,
+                                    &size)) {
+        add_global(module, symbol.name, address, size, is_managed(module, symbol.name));
+        continue;
+      }
       // Not held until HIP accepts the launch: each library is reported once only.
       finding_now(format::FindingKind::kIncomplete, "hipLibraryGetKernel",
-                  fmt::format("variable {} of a library: HIP has no call that returns its address",
+                  fmt::format("variable {} of a library: this HIP has no call that returns its "
+                              "address (hipLibraryGetGlobal, from 7.14)",
                               symbol.name));
     }
   }
@@ -282,16 +302,15 @@ void Code::add_global(ModuleEntry& module, const std::string& name, uint64_t add
   traced_.insert_allocation(allocation, std::move(begin));
 }
 
-void Code::global_found(Handle module, const char* name, uint64_t address,
-                        uint64_t size_bytes) noexcept {
+void Code::global_found(Handle module, const char* name, uint64_t address, uint64_t size_bytes,
+                        const char* call) noexcept {
   guarded([&] {
     ModuleEntry* entry = registry_.find_module(module);
     if (entry == nullptr) {
-      finding(format::FindingKind::kIncomplete, "hipModuleGetGlobal",
-              "of a module whose loading was not seen");
+      finding(format::FindingKind::kIncomplete, call, "of code whose loading was not seen");
       return;
     }
-    if (describe_module(*entry, "hipModuleGetGlobal")) {
+    if (describe_module(*entry, call)) {
       const std::string text = name == nullptr ? "" : name;
       add_global(*entry, text, address, size_bytes, is_managed(*entry, text));
     }

@@ -159,7 +159,7 @@ void CodeRegistry::add_library_code(Handle library, std::vector<std::byte> bytes
   if (unread_.erase(library) == 0) return;  // another thread added the code
   auto entry = std::make_unique<ModuleEntry>();
   entry->bytes = std::move(bytes);
-  entry->library = true;
+  entry->library = const_cast<void*>(library);
   modules_.push_back(std::move(entry));
   loaded_[library] = modules_.back().get();
 }
@@ -179,6 +179,14 @@ void CodeRegistry::add_function_handle(Handle function, Handle module, std::stri
   ModuleEntry* entry = find_module(module);
   if (entry == nullptr) return;
   function_handles_[function] = FunctionName{entry, std::move(name), nullptr};
+  forget_found();
+}
+
+void CodeRegistry::alias_kernel_handle(Handle function, Handle kernel) {
+  const auto found = function_handles_.find(kernel);
+  if (found == function_handles_.end() || function == kernel) return;
+  const FunctionName known = found->second;
+  function_handles_[function] = known;
   forget_found();
 }
 

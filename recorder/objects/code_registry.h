@@ -46,7 +46,7 @@ struct ModuleEntry {
   void* module = nullptr;            // hipModule_t; nullptr: fat binary or library
   std::vector<HostVariable> variables;
   std::vector<ManagedVariable> managed;
-  bool library = false;  // of a hipLibrary_t: HIP has no call that returns its variables' addresses
+  void* library = nullptr;  // hipLibrary_t
   bool unloaded = false;
   // Of a fat binary's code on another device than 0: its variables have other places there.
   format::DeviceNumber device = 0;
@@ -100,6 +100,8 @@ class CodeRegistry {
   // Ends the unread state: the library is a module from here on. No effect if it is not unread.
   void add_library_code(Handle library, std::vector<std::byte> bytes);
   void add_function_handle(Handle function, Handle module, std::string name);
+  // Another handle of the same kernel; not where that is unknown.
+  void alias_kernel_handle(Handle function, Handle kernel);
   // The kernel of a stub, as the device has it.
   void alias_function_handle(Handle function, Handle host_function, format::DeviceNumber device);
 
