@@ -22,6 +22,16 @@ bool is_managed(const ModuleEntry& module, const std::string& name) {
                      [&](const codeobj::Symbol& symbol) { return symbol.name == initial; });
 }
 
+constexpr const char* kAllTargets = "--all-targets";
+
+bool same_layout(const codeobj::Kernel& a, const codeobj::Kernel& b) {
+  return a.kernarg_size_bytes == b.kernarg_size_bytes &&
+         std::ranges::equal(a.arguments, b.arguments, [](const auto& one, const auto& other) {
+           return one.value_kind == other.value_kind && one.offset_bytes == other.offset_bytes &&
+                  one.size_bytes == other.size_bytes;
+         });
+}
+
 // Of that name: no variable that a kernel uses.
 bool is_initial_value(const ModuleEntry& module, std::string_view name) {
   constexpr std::string_view kEnding = ".managed";
@@ -193,7 +203,10 @@ bool Code::has_variables(const ModuleEntry& module) const {
 }
 
 bool Code::describe_module(ModuleEntry& module, const char* call) {
-  Result<void> parsed = registry_.parse(module, facts_.gpu_arch);
+  std::vector<std::string> unread;
+  Result<void> parsed = registry_.parse(module, facts_.gpu_arch, options_.all_targets, &unread);
+  for (const std::string& target : unread)
+    finding(format::FindingKind::kIncomplete, kAllTargets, target);
   if (!parsed) {
     finding(format::FindingKind::kIncomplete, call, parsed.error().message);
     return false;
@@ -207,7 +220,39 @@ bool Code::describe_module(ModuleEntry& module, const char* call) {
   object.device = module.device;
   check(journal_.writer().add(object));
   module.code_id = object.id;
+  describe_images(module);
   return true;
+}
+
+void Code::describe_images(const ModuleEntry& module) {
+  for (const auto& image : module.images) {
+    format::CodeObject object;
+    object.id = next_code_object_++;
+    object.elf = check(journal_.writer().add_blob(image->bytes()));
+    object.target = image->target();
+    object.device = module.device;
+    object.image_of = module.code_id;
+    check(journal_.writer().add(object));
+  }
+}
+
+// A replay passes them the arguments of the kernel that was launched.
+void Code::compare_images(const ModuleEntry& module, const std::string& kernel) {
+  const codeobj::Kernel* const recorded = module.code->find_kernel(kernel);
+  if (recorded == nullptr) return;
+  for (const auto& image : module.images) {
+    const codeobj::Kernel* const other = image->find_kernel(kernel);
+    if (other == nullptr) {
+      finding(
+          format::FindingKind::kNote, kAllTargets,
+          fmt::format("kernel {} is not in the code for {}: a launch of it does not replay there",
+                      kernel, image->gpu_arch()));
+    } else if (!same_layout(*recorded, *other)) {
+      finding(format::FindingKind::kIncomplete, kAllTargets,
+              fmt::format("kernel {} has other arguments in the code for {}", kernel,
+                          image->gpu_arch()));
+    }
+  }
 }
 
 KernelEntry* Code::describe_kernel(CodeRegistry::FunctionName& function, const char* call) {
@@ -225,6 +270,7 @@ KernelEntry* Code::describe_kernel(CodeRegistry::FunctionName& function, const c
     kernel.code_object = function.module->code_id;
     kernel.id = next_kernel_++;
     check(journal_.writer().add(kernel));
+    compare_images(*function.module, function.name);
   }
   function.entry = *entry;
   return *entry;

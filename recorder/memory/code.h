@@ -93,6 +93,9 @@ class Code : private Part {
   template <typename F>
   void registering(F&& function) noexcept;
   bool describe_module(ModuleEntry& module, const char* call);
+  // The module's code for other targets.
+  void describe_images(const ModuleEntry& module);
+  void compare_images(const ModuleEntry& module, const std::string& kernel);
   void end_globals(const ModuleEntry& module, const char* call);
   void discover_managed(ModuleEntry& module);
   void add_global(ModuleEntry& module, const std::string& name, uint64_t address, uint64_t size,

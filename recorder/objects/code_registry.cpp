@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "codeobj/code_object.h"
 #include "codeobj/image.h"
@@ -266,7 +267,8 @@ ModuleEntry* CodeRegistry::find_variable_owner(Handle host_symbol, std::string* 
   return found->second.first;
 }
 
-Result<void> CodeRegistry::parse(ModuleEntry& module, const std::string& gpu_arch) {
+Result<void> CodeRegistry::parse(ModuleEntry& module, const std::string& gpu_arch, bool all_targets,
+                                 std::vector<std::string>* unread) {
   if (module.error) return fail(module.error->status, module.error->message);
   if (module.parsed) return {};
   module.parsed = true;
@@ -284,6 +286,18 @@ Result<void> CodeRegistry::parse(ModuleEntry& module, const std::string& gpu_arc
                   fmt::format("no code object for {} in the fat binary", gpu_arch));
     }
     GFXGRAPH_ASSIGN_OR_RETURN(module.code, codeobj::CodeObject::parse(entry->bytes));
+    if (!all_targets) return {};
+    std::set<std::string> targets = {entry->target};
+    for (const codeobj::BundleEntry& other : entries) {
+      if (other.target.empty() || !targets.insert(other.target).second) continue;
+      Result<std::shared_ptr<const codeobj::CodeObject>> image =
+          codeobj::CodeObject::parse(other.bytes);
+      if (image) {
+        module.images.push_back(*std::move(image));
+      } else if (unread != nullptr) {
+        unread->push_back(other.target + ": " + image.error().message);
+      }
+    }
     return {};
   };
   Result<void> result = load();

@@ -55,6 +55,8 @@ struct ModuleEntry {
   bool parsed = false;
   std::optional<Error> error;
   std::shared_ptr<const codeobj::CodeObject> code;
+  // --all-targets: the same code for others, from the same bundle.
+  std::vector<std::shared_ptr<const codeobj::CodeObject>> images;
   format::CodeObjectId code_id = 0;
   bool globals_known = false;
   uint64_t globals_span = 0;  // the recorded range in which its variables were taken in
@@ -126,7 +128,9 @@ class CodeRegistry {
   ModuleEntry* find_variable_owner(Handle host_symbol, std::string* name) const;
 
   // Parses the module for `gpu_arch`; the error stays with the module.
-  Result<void> parse(ModuleEntry& module, const std::string& gpu_arch);
+  // `all_targets`: also its code for other GPUs; what of it cannot be read is in `unread`.
+  Result<void> parse(ModuleEntry& module, const std::string& gpu_arch, bool all_targets = false,
+                     std::vector<std::string>* unread = nullptr);
   // The kernel of a parsed module, described for the trace (id still 0).
   Result<KernelEntry*> kernel(ModuleEntry& module, const std::string& name);
 
