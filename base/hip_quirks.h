@@ -57,6 +57,11 @@ constexpr bool hip_quirk_avoided(HipQuirk quirk, int runtime_version) {
   return kHipQuirks[static_cast<size_t>(quirk)].avoided.contains(runtime_version);
 }
 
+// From this version on (ROCm 10.0, by its published notes), hipStreamWriteValue32,
+// hipStreamWaitValue32 and related calls on a capturing stream become nodes:
+// kStreamValueNotCaptured is over. No such runtime was at hand.
+inline constexpr int kStreamValueNodesFrom = 71500000;
+
 // kDeepGraphOverflowsStack: nodes in one graph, unless --graph-max-nodes is given. The runtimes
 // recurse over a chain, 130 to 250 bytes of stack per node: 5.2.3 and 6.4.3 handle 4,096 nodes in 1
 // MiB, 5.2.3 handles 16,384 in 8 MiB but not in 2 MiB, and 60,000 in neither.

@@ -11,10 +11,10 @@
 
 #include "base/checked.h"
 #include "base/file/file.h"
+#include "base/process/gpu_target.h"
 #include "codeobj/code_object.h"
 #include "codeobj/elf_image_internal.h"
 #include "codeobj/inflate_internal.h"
-#include "codeobj/targets.h"
 
 namespace gfxgraph::codeobj {
 namespace {
@@ -270,43 +270,6 @@ Result<uint64_t> elf_size(std::span<const std::byte> bytes) {
 
 // ---- selection ----------------------------------------------------------------------------------
 
-struct Target {
-  std::string processor;
-  std::vector<std::string> features;  // "xnack+"
-};
-
-Target split_target(std::string_view text) {
-  Target target;
-  const size_t at = text.rfind("-gfx");
-  if (at != std::string_view::npos) text.remove_prefix(at + 1);
-  size_t end = text.find(':');
-  target.processor = text.substr(0, end);
-  while (end != std::string_view::npos) {
-    text.remove_prefix(end + 1);
-    end = text.find(':');
-    target.features.emplace_back(text.substr(0, end));
-  }
-  return target;
-}
-
-// How well code for `code` suits `gpu`; 0: it cannot run there.
-int suitability(const Target& code, const Target& gpu) {
-  int score = 0;
-  if (code.processor == gpu.processor) {
-    score = 100;
-  } else if (!code.processor.empty() && code.processor == generic_target(gpu.processor)) {
-    score = 1;
-  } else {
-    return 0;
-  }
-  for (const std::string& feature : code.features) {
-    if (std::find(gpu.features.begin(), gpu.features.end(), feature) == gpu.features.end())
-      return 0;
-    ++score;
-  }
-  return score;
-}
-
 // For files that contain no device code directly: the file type and the next step. "": unknown
 // type.
 std::string_view kind_of_archive(std::span<const std::byte> file) {
@@ -330,23 +293,6 @@ std::string_view kind_of_archive(std::span<const std::byte> file) {
 }
 
 }  // namespace
-
-std::string_view generic_target(std::string_view processor) {
-  if (processor.starts_with("gfx94") || processor == "gfx950") return "gfx9-4-generic";
-  for (const std::string_view covered :
-       {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"})
-    if (processor == covered) return "gfx9-generic";
-  if (processor.size() != 7) return "";
-  if (processor.starts_with("gfx103")) return "gfx10-3-generic";
-  if (processor.starts_with("gfx101")) return "gfx10-1-generic";
-  if (processor.starts_with("gfx11")) return "gfx11-generic";
-  if (processor.starts_with("gfx120")) return "gfx12-generic";
-  return "";
-}
-
-bool code_suits(std::string_view code_target, std::string_view gpu_target) {
-  return suitability(split_target(code_target), split_target(gpu_target)) != 0;
-}
 
 Result<std::vector<BundleEntry>> unbundle(std::span<const std::byte> bytes) {
   std::vector<BundleEntry> entries;
@@ -435,11 +381,10 @@ Result<std::vector<BundleEntry>> extract_device_elves(std::span<const std::byte>
 
 const BundleEntry* select_entry(const std::vector<BundleEntry>& entries,
                                 const std::string& gpu_arch) {
-  const Target gpu = split_target(gpu_arch);
   const BundleEntry* best = nullptr;
   int best_score = 0;
   for (const BundleEntry& entry : entries) {
-    const int score = entry.target.empty() ? 0 : suitability(split_target(entry.target), gpu);
+    const int score = entry.target.empty() ? 0 : code_suitability(entry.target, gpu_arch);
     if (score > best_score) {
       best = &entry;
       best_score = score;

@@ -55,6 +55,9 @@ struct CodeObject {
   std::string target;  // "amdgcn-amd-amdhsa--gfx1030"
   // Code that several devices run has one record per device, because its variables differ.
   DeviceNumber device = 0;
+  // Not 0: the same code for another target, of a fat program (--all-targets). Kernels and
+  // variables name the other one, which was loaded.
+  CodeObjectId image_of = 0;
 };
 
 // gfxgraph's own numbers, which never change, for the metadata's .value_kind (LLVM AMDGPUUsage,

@@ -9,9 +9,9 @@
 #include <shared_mutex>
 
 #include "base/checked.h"
+#include "base/process/gpu_target.h"
 #include "codeobj/printf_formats.h"
 #include "codeobj/relocate.h"
-#include "codeobj/targets.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
 #include "hsa/queue/host_calls.h"
@@ -143,7 +143,7 @@ Result<LoadedObject> load(const Reader& reader, uint32_t device,
                           const std::map<std::string, uint64_t>& definitions) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const codeobj::CodeObject> code,
                             codeobj::CodeObject::parse(reader.bytes));
-  if (!codeobj::code_suits(code->target(), target().name())) {
+  if (!code_suits(code->target(), target().name())) {
     return fail(
         Status::kUnsupported,
         fmt::format("the code object is for {}, the {} GPU is {}", code->target(),

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/process/gpu_target.h"
 #include "base/process/null_device.h"
-#include "codeobj/targets.h"
 
 namespace gfxgraph::hsa {
 namespace {
@@ -137,7 +137,7 @@ Result<Target> Target::parse(std::string_view name) {
     ++made.isa_count_;
   };
   add(made.row_->processor, made.row_->features);
-  if (const auto* const generic = find_generic(codeobj::generic_target(made.row_->processor)))
+  if (const auto* const generic = find_generic(generic_target(made.row_->processor)))
     add(generic->name, generic->features);
   return made;
 }

@@ -88,6 +88,12 @@ class Device {
     (void)device;
     return module_global(module, name, address, size_bytes);
   }
+  // Of a library (hipLibrary_t). False also: the runtime has no call for it (before HIP 7.14).
+  virtual bool library_global_on(format::DeviceNumber device, void* library, const char* name,
+                                 uint64_t* address, uint64_t* size_bytes) {
+    (void)device, (void)library, (void)name, (void)address, (void)size_bytes;
+    return false;
+  }
   virtual StreamState stream_state(void* stream) = 0;
   // Whether these streams of the program, queried in this order, have completed. Also false if the
   // runtime does not answer immediately because another thread waits for the device. Does not wait

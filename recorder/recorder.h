@@ -23,6 +23,7 @@
 #include "recorder/calls/array_calls.h"
 #include "recorder/calls/buffer_calls.h"
 #include "recorder/calls/call_faults.h"
+#include "recorder/calls/context_calls.h"
 #include "recorder/calls/launch_turns.h"
 #include "recorder/calls/mapping_calls.h"
 #include "recorder/calls/stream_calls.h"
@@ -75,6 +76,7 @@ class Recorder final : private Guard::Owner {
   // ---- what the program's calls are about
   // --------------------------------------------------------
   StreamCalls& streams() noexcept { return stream_calls_; }
+  ContextCalls& contexts() noexcept { return context_calls_; }
   BufferCalls& buffers() noexcept { return buffer_calls_; }
   MappingCalls& mappings() noexcept { return mapping_calls_; }
   CallFaults& faults() noexcept { return call_faults_; }
@@ -204,6 +206,7 @@ class Recorder final : private Guard::Owner {
                      code_,   launches_,    work_.values(), handover_,    several_traces_};
   StreamCalls stream_calls_{core_,        stretch_,  graphs_, events_,   late_reads_,
                             host_writes_, launches_, work_,   handover_, sections_};
+  ContextCalls context_calls_{core_, stretch_, graphs_, events_, handover_, stream_calls_};
   ArrayCalls array_calls_{core_, allocations_, traced_, host_writes_, handover_};
   BufferCalls buffer_calls_{core_,          allocations_,    stretch_,      flights_,
                             graphs_,        runs_.effects(), events_,       contents_,

@@ -163,6 +163,10 @@ Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemo
   Parsed parsed;
   for (const format::CodeObject& code : trace.code_objects()) {
     if (!budget.go_on()) return fail(Status::kOutOfMemory, budget.reason());
+    if (code.image_of != 0) {  // for another target: no launch names it
+      result.emplace_back();
+      continue;
+    }
     Result<LoadedCode> loaded =
         load_one(trace, code, globals[code.id - 1], parsed, memory, notes, taken);
     if (!loaded) {

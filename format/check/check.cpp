@@ -128,7 +128,17 @@ Result<void> Checker::add(const CodeObject& code_object) {
                             code_object.id, code_object.elf.high, code_object.elf.low));
   }
   GFXGRAPH_TRY(check_device(code_object.device, "code object"));
+  if (const CodeObjectId of = code_object.image_of; of != 0) {
+    if (of > code_objects_ || code_images_[of - 1] != 0 ||
+        code_devices_[of - 1] != code_object.device) {
+      return fail(Status::kCorrupt,
+                  fmt::format("code object {}: image of {}, which is no earlier code object of its "
+                              "device that was loaded",
+                              code_object.id, of));
+    }
+  }
   ++code_objects_;
+  code_images_.push_back(code_object.image_of);
   code_devices_.push_back(code_object.device);
   return {};
 }
@@ -138,6 +148,10 @@ Result<void> Checker::add(const Kernel& kernel) {
   GFXGRAPH_TRY(check_name(kernel.name, "kernel: name"));
   if (kernel.code_object == 0 || kernel.code_object > code_objects_) {
     return fail(Status::kCorrupt, fmt::format("kernel {}: code object {} does not exist",
+                                              kernel.name, kernel.code_object));
+  }
+  if (code_images_[kernel.code_object - 1] != 0) {
+    return fail(Status::kCorrupt, fmt::format("kernel {}: code object {} is for another target",
                                               kernel.name, kernel.code_object));
   }
   if (kernel.explicit_size_bytes > kernel.kernarg_size_bytes) {

@@ -134,6 +134,7 @@ class Checker {
   std::vector<DeviceNumber> code_devices_;      // by code object
   std::vector<DeviceNumber> kernel_devices_;    // by kernel
   std::vector<bool> site_is_line_;              // by id - 1
+  std::vector<CodeObjectId> code_images_;       // CodeObject::image_of, by code object
   std::vector<uint32_t> graph_host_functions_;  // number of such nodes, by graph
   HostFunctionId last_host_function_ = 0;
   RangeId last_range_ = 0;

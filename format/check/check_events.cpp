@@ -300,6 +300,11 @@ class EventChecker {
       return fail(Status::kCorrupt, fmt::format("allocation begin: code object {} does not exist",
                                                 action.code_object));
     }
+    if (global && state_.code_images_[action.code_object - 1] != 0) {
+      return fail(Status::kCorrupt,
+                  fmt::format("allocation begin: code object {} is for another target",
+                              action.code_object));
+    }
     if (global && action.device != state_.code_devices_[action.code_object - 1]) {
       return fail(Status::kCorrupt,
                   fmt::format("allocation begin: device {} for a variable of code object {}",

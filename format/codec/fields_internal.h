@@ -57,6 +57,7 @@ GFXGRAPH_TABLE(CodeObject) {
   ID_FIELDS(elf, elf);
   FIELD(target);
   FIELD(device);
+  FIELD(image_of);
 }
 
 GFXGRAPH_TABLE(Argument) {

@@ -1,11 +1,10 @@
 #include "recorder/calls/buffer_calls.h"
 
-#include "recorder/shared_mapping.h"
-
 #include <memory>
 #include <utility>
 
 #include "recorder/objects/devices.h"
+#include "recorder/objects/shared_mapping.h"
 
 namespace gfxgraph::recorder {
 

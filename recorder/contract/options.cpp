@@ -86,6 +86,7 @@ Options options_from_environment() {
   const std::string level = variable("GFXGRAPH_RECORD_COMPRESS");
   if (!level.empty())
     options.compression_level = static_cast<int>(std::min<uint64_t>(number(level), 19));
+  options.all_targets = variable("GFXGRAPH_RECORD_ALL_TARGETS") == "1";
   options.redact = variable("GFXGRAPH_RECORD_REDACT") == "1";
   options.emulated = variable("GFXGRAPH_RECORD_EMULATED") == "1";
   options.in_process = options.output.empty() && wants_captures();
@@ -112,6 +113,7 @@ std::vector<std::string> options_to_environment(const Options& options) {
           std::string("GFXGRAPH_RECORD_CHECKPOINTS=") + (options.checkpoints ? "1" : "0"),
           "GFXGRAPH_RECORD_COMPRESS=" + std::to_string(options.compression_level),
           std::string("GFXGRAPH_RECORD_WAIT=") + (options.wait ? "1" : "0"),
+          std::string("GFXGRAPH_RECORD_ALL_TARGETS=") + (options.all_targets ? "1" : "0"),
           std::string("GFXGRAPH_RECORD_REDACT=") + (options.redact ? "1" : "0"),
           std::string("GFXGRAPH_RECORD_EMULATED=") + (options.emulated ? "1" : "0")};
 }

@@ -19,9 +19,10 @@
 //   GFXGRAPH_RECORD_CONTENTS     touched | all | none: of which memory the initial content is kept
 //   GFXGRAPH_RECORD_WAIT         1: launches may wait for kernels that reach memory of the host
 //   GFXGRAPH_RECORD_COMPRESS     zstd level of blobs, 0: plain
-//   GFXGRAPH_RECORD_REDACT       1: no command line in the trace
-//   GFXGRAPH_RECORD_EMULATED     1: the device is the software agent
-//   GFXGRAPH_RECORD_IN_PROCESS   1: without OUTPUT: the program records sections of itself
+//   GFXGRAPH_RECORD_ALL_TARGETS  1: of fat programs, the code for all targets, not the device's
+//   alone GFXGRAPH_RECORD_REDACT       1: no command line in the trace GFXGRAPH_RECORD_EMULATED 1:
+//   the device is the software agent GFXGRAPH_RECORD_IN_PROCESS   1: without OUTPUT: the program
+//   records sections of itself
 //                                (gfxgraph/capture.h), and nothing else is recorded
 //
 // A recording ends, and its trace is sealed, at exit(), _exit(), quick_exit() and before exec*()
@@ -75,6 +76,7 @@ struct Options {
   bool keep_segments = false;
   WhichContents contents = WhichContents::kTouched;
   int compression_level = 1;
+  bool all_targets = false;
   bool redact = false;
   bool emulated = false;
   bool in_process = false;  // by calls of the program, live_captures.h; `output` is empty

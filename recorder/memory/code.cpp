@@ -22,6 +22,26 @@ bool is_managed(const ModuleEntry& module, const std::string& name) {
                      [&](const codeobj::Symbol& symbol) { return symbol.name == initial; });
 }
 
+constexpr const char* kAllTargets = "--all-targets";
+
+bool same_layout(const codeobj::Kernel& a, const codeobj::Kernel& b) {
+  return a.kernarg_size_bytes == b.kernarg_size_bytes &&
+         std::ranges::equal(a.arguments, b.arguments, [](const auto& one, const auto& other) {
+           return one.value_kind == other.value_kind && one.offset_bytes == other.offset_bytes &&
+                  one.size_bytes == other.size_bytes;
+         });
+}
+
+// Of that name: no variable that a kernel uses.
+bool is_initial_value(const ModuleEntry& module, std::string_view name) {
+  constexpr std::string_view kEnding = ".managed";
+  if (!name.ends_with(kEnding)) return false;
+  name.remove_suffix(kEnding.size());
+  const auto& symbols = module.code->symbols();
+  return std::any_of(symbols.begin(), symbols.end(),
+                     [&](const codeobj::Symbol& symbol) { return symbol.name == name; });
+}
+
 std::vector<std::byte> file_bytes(const char* path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -170,6 +190,10 @@ void Code::function_found(Handle function, Handle module, const char* name) noex
   guarded([&] { registry_.add_function_handle(function, module, name == nullptr ? "" : name); });
 }
 
+void Code::function_of_kernel(Handle function, Handle kernel) noexcept {
+  guarded([&] { registry_.alias_kernel_handle(function, kernel); });
+}
+
 void Code::function_of_symbol(Handle function, Handle host_function) noexcept {
   guarded([&] { registry_.alias_function_handle(function, host_function, current_device); });
 }
@@ -179,7 +203,10 @@ bool Code::has_variables(const ModuleEntry& module) const {
 }
 
 bool Code::describe_module(ModuleEntry& module, const char* call) {
-  Result<void> parsed = registry_.parse(module, facts_.gpu_arch);
+  std::vector<std::string> unread;
+  Result<void> parsed = registry_.parse(module, facts_.gpu_arch, options_.all_targets, &unread);
+  for (const std::string& target : unread)
+    finding(format::FindingKind::kIncomplete, kAllTargets, target);
   if (!parsed) {
     finding(format::FindingKind::kIncomplete, call, parsed.error().message);
     return false;
@@ -193,7 +220,39 @@ bool Code::describe_module(ModuleEntry& module, const char* call) {
   object.device = module.device;
   check(journal_.writer().add(object));
   module.code_id = object.id;
+  describe_images(module);
   return true;
+}
+
+void Code::describe_images(const ModuleEntry& module) {
+  for (const auto& image : module.images) {
+    format::CodeObject object;
+    object.id = next_code_object_++;
+    object.elf = check(journal_.writer().add_blob(image->bytes()));
+    object.target = image->target();
+    object.device = module.device;
+    object.image_of = module.code_id;
+    check(journal_.writer().add(object));
+  }
+}
+
+// A replay passes them the arguments of the kernel that was launched.
+void Code::compare_images(const ModuleEntry& module, const std::string& kernel) {
+  const codeobj::Kernel* const recorded = module.code->find_kernel(kernel);
+  if (recorded == nullptr) return;
+  for (const auto& image : module.images) {
+    const codeobj::Kernel* const other = image->find_kernel(kernel);
+    if (other == nullptr) {
+      finding(
+          format::FindingKind::kNote, kAllTargets,
+          fmt::format("kernel {} is not in the code for {}: a launch of it does not replay there",
+                      kernel, image->gpu_arch()));
+    } else if (!same_layout(*recorded, *other)) {
+      finding(format::FindingKind::kIncomplete, kAllTargets,
+              fmt::format("kernel {} has other arguments in the code for {}", kernel,
+                          image->gpu_arch()));
+    }
+  }
 }
 
 KernelEntry* Code::describe_kernel(CodeRegistry::FunctionName& function, const char* call) {
@@ -211,6 +270,7 @@ KernelEntry* Code::describe_kernel(CodeRegistry::FunctionName& function, const c
     kernel.code_object = function.module->code_id;
     kernel.id = next_kernel_++;
     check(journal_.writer().add(kernel));
+    compare_images(*function.module, function.name);
   }
   function.entry = *entry;
   return *entry;
@@ -226,12 +286,18 @@ void Code::discover_globals(ModuleEntry& module) {
       add_global(module, variable.name, address, size);
     }
   }
-  if (module.library) {
+  if (module.library != nullptr) {
     for (const codeobj::Symbol& symbol : module.code->symbols()) {
-      if (!is_variable(symbol)) continue;
+      if (!is_variable(symbol) || is_initial_value(module, symbol.name)) continue;
+      if (device_.library_global_on(module.device, module.library, symbol.name.c_str(), &address,
+                                    &size)) {
+        add_global(module, symbol.name, address, size, is_managed(module, symbol.name));
+        continue;
+      }
       // Not held until HIP accepts the launch: each library is reported once only.
       finding_now(format::FindingKind::kIncomplete, "hipLibraryGetKernel",
-                  fmt::format("variable {} of a library: HIP has no call that returns its address",
+                  fmt::format("variable {} of a library: this HIP has no call that returns its "
+                              "address (hipLibraryGetGlobal, from 7.14)",
                               symbol.name));
     }
   }
@@ -282,16 +348,15 @@ void Code::add_global(ModuleEntry& module, const std::string& name, uint64_t add
   traced_.insert_allocation(allocation, std::move(begin));
 }
 
-void Code::global_found(Handle module, const char* name, uint64_t address,
-                        uint64_t size_bytes) noexcept {
+void Code::global_found(Handle module, const char* name, uint64_t address, uint64_t size_bytes,
+                        const char* call) noexcept {
   guarded([&] {
     ModuleEntry* entry = registry_.find_module(module);
     if (entry == nullptr) {
-      finding(format::FindingKind::kIncomplete, "hipModuleGetGlobal",
-              "of a module whose loading was not seen");
+      finding(format::FindingKind::kIncomplete, call, "of code whose loading was not seen");
       return;
     }
-    if (describe_module(*entry, "hipModuleGetGlobal")) {
+    if (describe_module(*entry, call)) {
       const std::string text = name == nullptr ? "" : name;
       add_global(*entry, text, address, size_bytes, is_managed(*entry, text));
     }

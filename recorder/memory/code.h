@@ -53,10 +53,12 @@ class Code : private Part {
   std::optional<std::vector<std::byte>> unread_library(Handle library) noexcept;
   void library_read(Handle library, std::vector<std::byte> code) noexcept;
   void function_found(Handle function, Handle module, const char* name) noexcept;
+  void function_of_kernel(Handle function, Handle kernel) noexcept;
   void function_of_symbol(Handle function, Handle host_function) noexcept;
   // The program obtained a variable's address: it is an allocation from now on.
-  void global_found(Handle module, const char* name, uint64_t address,
-                    uint64_t size_bytes) noexcept;
+  // Of a module or, by `call`, of a library.
+  void global_found(Handle module, const char* name, uint64_t address, uint64_t size_bytes,
+                    const char* call = "hipModuleGetGlobal") noexcept;
   // 0: not a variable of this program.
   uint64_t symbol_address(Handle host_symbol) noexcept;
 
@@ -91,6 +93,9 @@ class Code : private Part {
   template <typename F>
   void registering(F&& function) noexcept;
   bool describe_module(ModuleEntry& module, const char* call);
+  // The module's code for other targets.
+  void describe_images(const ModuleEntry& module);
+  void compare_images(const ModuleEntry& module, const std::string& kernel);
   void end_globals(const ModuleEntry& module, const char* call);
   void discover_managed(ModuleEntry& module);
   void add_global(ModuleEntry& module, const std::string& name, uint64_t address, uint64_t size,

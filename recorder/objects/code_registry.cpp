@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "codeobj/code_object.h"
 #include "codeobj/image.h"
@@ -159,7 +160,7 @@ void CodeRegistry::add_library_code(Handle library, std::vector<std::byte> bytes
   if (unread_.erase(library) == 0) return;  // another thread added the code
   auto entry = std::make_unique<ModuleEntry>();
   entry->bytes = std::move(bytes);
-  entry->library = true;
+  entry->library = const_cast<void*>(library);
   modules_.push_back(std::move(entry));
   loaded_[library] = modules_.back().get();
 }
@@ -179,6 +180,14 @@ void CodeRegistry::add_function_handle(Handle function, Handle module, std::stri
   ModuleEntry* entry = find_module(module);
   if (entry == nullptr) return;
   function_handles_[function] = FunctionName{entry, std::move(name), nullptr};
+  forget_found();
+}
+
+void CodeRegistry::alias_kernel_handle(Handle function, Handle kernel) {
+  const auto found = function_handles_.find(kernel);
+  if (found == function_handles_.end() || function == kernel) return;
+  const FunctionName known = found->second;
+  function_handles_[function] = known;
   forget_found();
 }
 
@@ -258,7 +267,8 @@ ModuleEntry* CodeRegistry::find_variable_owner(Handle host_symbol, std::string* 
   return found->second.first;
 }
 
-Result<void> CodeRegistry::parse(ModuleEntry& module, const std::string& gpu_arch) {
+Result<void> CodeRegistry::parse(ModuleEntry& module, const std::string& gpu_arch, bool all_targets,
+                                 std::vector<std::string>* unread) {
   if (module.error) return fail(module.error->status, module.error->message);
   if (module.parsed) return {};
   module.parsed = true;
@@ -276,6 +286,18 @@ Result<void> CodeRegistry::parse(ModuleEntry& module, const std::string& gpu_arc
                   fmt::format("no code object for {} in the fat binary", gpu_arch));
     }
     GFXGRAPH_ASSIGN_OR_RETURN(module.code, codeobj::CodeObject::parse(entry->bytes));
+    if (!all_targets) return {};
+    std::set<std::string> targets = {entry->target};
+    for (const codeobj::BundleEntry& other : entries) {
+      if (other.target.empty() || !targets.insert(other.target).second) continue;
+      Result<std::shared_ptr<const codeobj::CodeObject>> image =
+          codeobj::CodeObject::parse(other.bytes);
+      if (image) {
+        module.images.push_back(*std::move(image));
+      } else if (unread != nullptr) {
+        unread->push_back(other.target + ": " + image.error().message);
+      }
+    }
     return {};
   };
   Result<void> result = load();

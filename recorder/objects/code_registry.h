@@ -46,7 +46,7 @@ struct ModuleEntry {
   void* module = nullptr;            // hipModule_t; nullptr: fat binary or library
   std::vector<HostVariable> variables;
   std::vector<ManagedVariable> managed;
-  bool library = false;  // of a hipLibrary_t: HIP has no call that returns its variables' addresses
+  void* library = nullptr;  // hipLibrary_t
   bool unloaded = false;
   // Of a fat binary's code on another device than 0: its variables have other places there.
   format::DeviceNumber device = 0;
@@ -55,6 +55,8 @@ struct ModuleEntry {
   bool parsed = false;
   std::optional<Error> error;
   std::shared_ptr<const codeobj::CodeObject> code;
+  // --all-targets: the same code for others, from the same bundle.
+  std::vector<std::shared_ptr<const codeobj::CodeObject>> images;
   format::CodeObjectId code_id = 0;
   bool globals_known = false;
   uint64_t globals_span = 0;  // the recorded range in which its variables were taken in
@@ -100,6 +102,8 @@ class CodeRegistry {
   // Ends the unread state: the library is a module from here on. No effect if it is not unread.
   void add_library_code(Handle library, std::vector<std::byte> bytes);
   void add_function_handle(Handle function, Handle module, std::string name);
+  // Another handle of the same kernel; not where that is unknown.
+  void alias_kernel_handle(Handle function, Handle kernel);
   // The kernel of a stub, as the device has it.
   void alias_function_handle(Handle function, Handle host_function, format::DeviceNumber device);
 
@@ -124,7 +128,9 @@ class CodeRegistry {
   ModuleEntry* find_variable_owner(Handle host_symbol, std::string* name) const;
 
   // Parses the module for `gpu_arch`; the error stays with the module.
-  Result<void> parse(ModuleEntry& module, const std::string& gpu_arch);
+  // `all_targets`: also its code for other GPUs; what of it cannot be read is in `unread`.
+  Result<void> parse(ModuleEntry& module, const std::string& gpu_arch, bool all_targets = false,
+                     std::vector<std::string>* unread = nullptr);
   // The kernel of a parsed module, described for the trace (id still 0).
   Result<KernelEntry*> kernel(ModuleEntry& module, const std::string& name);
 

@@ -120,6 +120,10 @@ int run_tool(int argc, char** argv) {
       "memory whose initial content is stored: touched: memory that the recorded work uses;\n"
       "all: all memory; none: only memory that the host can access, so that a replay begins\n"
       "with zeros or bound buffers, and compares nothing (default touched)");
+  app.add_flag(
+      "--all-targets", request.options.all_targets,
+      "store the code of fat programs for all GPUs that they were compiled for, so that the\n"
+      "trace replays on each of them");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--capture", request.capture, gfxgraph::kCaptureHelp);
   app.add_flag("--force", request.force, "replace existing traces");

@@ -138,7 +138,7 @@ void DeviceWork::prepare(Work& work) noexcept {
     const Findings::Hold hold(journal_.findings(), work.findings);
     const Contents::ReadingFor reading(contents_, work.call);
     if (!done_at_once(work) && graphs_.captures().capturing(work.stream)) {
-      if (std::holds_alternative<RawWrite>(work.raw)) {
+      if (std::holds_alternative<RawWrite>(work.raw) && !captures_values_now(work.stream)) {
         finding(format::FindingKind::kIncomplete, work.call, "inside a stream capture");
         work.skip = true;
         return;

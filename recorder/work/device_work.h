@@ -54,6 +54,8 @@ class DeviceWork : private Part {
   void commit(Work& work) noexcept;
   // For a value in memory.
   void stream_waits(Handle stream, const RawValueWait& wait, const char* call) noexcept;
+  // Whether values that the stream writes and waits for become nodes of the graph it captures.
+  bool captures_values(Handle stream) noexcept;
 
   // ---- with the lock ----------------------------------------------------------------------------
   StreamValues& values() noexcept { return values_; }
@@ -113,6 +115,7 @@ class DeviceWork : private Part {
   // device_work_values.cpp
   std::optional<format::Action> make_write(const RawWrite& raw, format::StreamId stream,
                                            Work& work);
+  bool captures_values_now(Handle stream) const;
   void follow_values(const Work& work);
   void follow_value(const RawValueWait& wait, format::StreamId stream, const char* call);
   // A wait in a node's list that no earlier value of the list ends.

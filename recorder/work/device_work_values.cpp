@@ -128,12 +128,32 @@ void DeviceWork::follow_value(const RawValueWait& wait, format::StreamId stream,
   events_.append(format::StreamWait{stream, event, 0});
 }
 
+bool DeviceWork::captures_values_now(Handle stream) const {
+  return facts_.runtime_version >= kStreamValueNodesFrom && graphs_.captures().capturing(stream);
+}
+
+bool DeviceWork::captures_values(Handle stream) noexcept {
+  bool result = false;
+  guarded([&] { result = captures_values_now(stream); });
+  return result;
+}
+
 void DeviceWork::stream_waits(Handle stream, const RawValueWait& wait, const char* call) noexcept {
   guarded([&] {
-    if (stretch_.outside()) return;
+    const bool nodes = captures_values_now(stream);
+    if (stretch_.outside() && !nodes) return;
     if (graphs_.captures().capturing(stream) &&
         !hip_quirk_seen(HipQuirk::kStreamValueNotCaptured, facts_.runtime_version)) {
-      return finding(format::FindingKind::kIncomplete, call, "inside a stream capture");
+      const uint64_t whole = wait.size_bytes == 4 ? 0xffffffffu : ~uint64_t{0};
+      if (!nodes || wait.mask != whole) {
+        return finding(format::FindingKind::kIncomplete, call,
+                       wait.mask != whole ? "with a mask, inside a stream capture"
+                                          : "inside a stream capture");
+      }
+      RawValueList node;
+      node.given.push_back(
+          {RawListedValue::Kind::kWait, wait.address, wait.size_bytes, wait.value, wait.condition});
+      return graphs_.captures().add(stream, std::move(node));
     }
     follow_value(wait, events_.stream_id(stream), call);
   });

@@ -174,6 +174,7 @@ Result<HipDevice> HipLibrary::select_device(int ordinal) const {
   }
   const std::string_view text = rest.substr(found, rest.find('\0', found) - found);
   device.arch = text.substr(0, text.find(':'));
+  device.target = text;
   return device;
 }
 

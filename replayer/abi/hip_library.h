@@ -27,7 +27,8 @@ struct HipTable {
 struct HipDevice {
   int ordinal = 0;
   std::string name;
-  std::string arch;  // "gfx1030", without feature suffixes
+  std::string arch;         // "gfx1030", without feature suffixes
+  std::string target = {};  // with them: "gfx90a:sramecc+:xnack-"
 };
 
 // Debian's package with the runtime of a trace's major version; for other versions all existing

@@ -521,6 +521,13 @@ std::optional<KernelDescriptor> find_descriptor(std::span<const std::byte> bytes
   return found;
 }
 
+uint32_t KernelDescriptor::kernarg_bytes() const {
+  constexpr size_t kOffset = 8;  // KERNARG_SIZE (AMDGPUUsage, "Kernel Descriptor")
+  uint32_t size = 0;
+  std::memcpy(&size, bytes.data() + kOffset, sizeof size);
+  return size;
+}
+
 std::optional<KernelCode> find_kernel_code(std::span<const std::byte> bytes,
                                            std::string_view kernel) {
   std::optional<KernelCode> found;

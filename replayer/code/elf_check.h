@@ -31,6 +31,8 @@ struct KernelDescriptor {
   static constexpr size_t kBytes = 64;
   std::array<std::byte, kBytes> bytes{};
   uint64_t file_offset = 0;
+  // Of all arguments, hidden ones too.
+  uint32_t kernarg_bytes() const;
 };
 // Of a kernel of a checked code object. Nothing: it has no such kernel, or no bytes for it.
 std::optional<KernelDescriptor> find_descriptor(std::span<const std::byte> bytes,

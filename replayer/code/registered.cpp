@@ -70,6 +70,7 @@ RegisteredKernels::~RegisteredKernels() {
 }
 
 Result<void**> RegisteredKernels::registration(const Program& program, format::CodeObjectId id,
+                                               const std::string& target,
                                                std::span<const std::byte> elf) {
   for (const Object& object : objects_)
     if (object.id == id) return object.registration;
@@ -82,8 +83,7 @@ Result<void**> RegisteredKernels::registration(const Program& program, format::C
   }
   Object object;
   object.id = id;
-  GFXGRAPH_ASSIGN_OR_RETURN(object.bundle,
-                            make_bundle(program.trace().code_objects()[id - 1].target, elf));
+  GFXGRAPH_ASSIGN_OR_RETURN(object.bundle, make_bundle(target, elf));
   object.wrapper = std::make_unique<hip::FatBinary>();
   object.wrapper->binary = object.bundle.data();
   objects_.reserve(objects_.size() + 1);  // reserved first: objects known to HIP must be kept
@@ -95,12 +95,13 @@ Result<void**> RegisteredKernels::registration(const Program& program, format::C
 }
 
 Result<const void*> RegisteredKernels::add(const Program& program, format::KernelId id,
+                                           const std::string& target,
                                            std::span<const std::byte> elf) {
   for (const auto& stub : stubs_)
     if (stub->kernel == id) return stub->handle.get();
   const format::Kernel& kernel = program.trace().kernels()[id - 1];
   GFXGRAPH_ASSIGN_OR_RETURN(void** const registered,
-                            registration(program, kernel.code_object, elf));
+                            registration(program, kernel.code_object, target, elf));
   auto stub = std::make_unique<Stub>();
   stub->kernel = id;
   stub->name = kernel.name;

@@ -28,7 +28,7 @@ class RegisteredKernels {
 
   // The handle of kernel `id` for hipLaunchCooperativeKernel. `elf` is its checked code object, of
   // which HIP makes a second copy beside the module: kUnsupported if it has variables.
-  Result<const void*> add(const Program& program, format::KernelId id,
+  Result<const void*> add(const Program& program, format::KernelId id, const std::string& target,
                           std::span<const std::byte> elf);
 
  private:
@@ -44,7 +44,7 @@ class RegisteredKernels {
     std::unique_ptr<char> handle;  // its address is what counts
   };
   Result<void**> registration(const Program& program, format::CodeObjectId id,
-                              std::span<const std::byte> elf);
+                              const std::string& target, std::span<const std::byte> elf);
 
   std::shared_ptr<const HipLibrary> library_;
   std::vector<Object> objects_;

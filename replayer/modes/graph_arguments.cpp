@@ -94,7 +94,8 @@ Result<void> GraphArguments::load_entry(Entry& entry, format::KernelId kernel) {
   GFXGRAPH_ASSIGN_OR_RETURN(const PacketKernel code,
                             code_.find(program, instance_.session().modules(), recorded));
   entry.kernarg_bytes = std::max(code.kernarg_bytes, recorded.kernarg_size_bytes);
-  const format::CodeObject& object = program.trace().code_objects()[recorded.code_object - 1];
+  const format::CodeObject& object =
+      instance_.session().modules().image(program, recorded.code_object);
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, program.trace().blob(object.elf));
   const std::optional<KernelDescriptor> descriptor = find_descriptor(elf, recorded.name);
   if (!descriptor) return fail(Status::kUnsupported, "the code object has no descriptor");

@@ -69,7 +69,7 @@ Result<uint64_t> PacketCode::executable_of(const Program& program, const Modules
                                            const format::Kernel& kernel) {
   const auto known = executables_.find(kernel.code_object);
   if (known != executables_.end()) return known->second;
-  const format::CodeObject& object = program.trace().code_objects()[kernel.code_object - 1];
+  const format::CodeObject& object = modules.image(program, kernel.code_object);
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, program.trace().blob(object.elf));
   uint64_t executable = 0;
   for (const std::string& name : variable_names(elf)) {

@@ -2,11 +2,16 @@
 #include "base/amount.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <set>
 #include <string>
+#include <string_view>
+
+#include "base/process/gpu_target.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -48,16 +53,18 @@ Result<std::shared_ptr<Session>> Session::load(std::shared_ptr<const Program> pr
     if (session->library_->avoids(HipQuirk::kGraphKernelsMix))
       session->launch_lock_ = LaunchLock::of_process();
   } else {
-    GFXGRAPH_ASSIGN_OR_RETURN(session->modules_,
-                              Modules::load(session->library_, *session->program_));
+    GFXGRAPH_ASSIGN_OR_RETURN(
+        session->modules_,
+        Modules::load(session->library_, *session->program_, session->device_.target));
   }
   if (options.layout == Layout::kShift &&
       session->modules_->at_recorded_address(*session->program_)) {
     // The loader chooses where variables stand; while the first copy is there, a second one cannot
     // be.
     session->displaced_modules_ = std::move(session->modules_);
-    GFXGRAPH_ASSIGN_OR_RETURN(session->modules_,
-                              Modules::load(session->library_, *session->program_));
+    GFXGRAPH_ASSIGN_OR_RETURN(
+        session->modules_,
+        Modules::load(session->library_, *session->program_, session->device_.target));
   }
   GFXGRAPH_ASSIGN_OR_RETURN(session->memory_, Memory::create(session->library_, *session->program_,
                                                              *session->modules_, options, packing));
@@ -71,10 +78,19 @@ Result<void> Session::check_architecture(const format::Trace& trace, const HipDe
   const std::string recorded = base_architecture(trace.environment().gpu_arch);
   const std::string present = base_architecture(device.arch);
   if (recorded.empty() || recorded == present) return {};
+  // What the trace has for several targets is chosen when it is loaded.
+  std::set<std::string_view> targets;
+  for (const format::CodeObject& code : trace.code_objects()) {
+    if (code.image_of != 0 && code_suits(code.target, device.target)) return {};
+    targets.insert(short_target(code.target));
+  }
   return fail(Status::kUnsupported,
               fmt::format("the trace was recorded on {} and device '{}' is {}: its code objects do "
-                          "not run there; record on {}, or replay on {}",
-                          recorded, device.name, present, present, recorded));
+                          "not run there, they are for {}; record on {}, or with --all-targets a "
+                          "program that is compiled for both, or replay on {}",
+                          recorded, device.name, device.target,
+                          targets.empty() ? recorded : fmt::format("{}", fmt::join(targets, ", ")),
+                          present, recorded));
 }
 
 void Session::log_memory() const {

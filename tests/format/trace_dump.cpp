@@ -237,7 +237,8 @@ std::string dump_json(const Trace& trace) {
   json["code_objects"] = Json::array();
   for (const CodeObject& c : trace.code_objects()) {
     json["code_objects"].push_back({c.id, hex(c.elf), c.target});
-    if (c.device != 0) json["code_objects"].back().push_back(c.device);
+    if (c.device != 0 || c.image_of != 0) json["code_objects"].back().push_back(c.device);
+    if (c.image_of != 0) json["code_objects"].back().push_back(c.image_of);
   }
   json["kernels"] = Json::array();
   for (const Kernel& kernel : trace.kernels()) json["kernels"].push_back(dump(kernel));

@@ -64,6 +64,49 @@ TEST(Writer, KeepsEverythingThatWasAdded) {
   for (size_t i = 0; i < trace->events().size(); ++i) EXPECT_EQ(trace->events()[i].sequence, i);
 }
 
+// Code for other targets than the one that was loaded, which nothing launches.
+TEST(Writer, KeepsImagesOfCodeAndRefusesTheirUse) {
+  TemporaryFolder folder;
+  const auto writer = create(folder / "t.gfxg");
+  ASSERT_OK(writer->add(sample_environment()));
+  const auto elf = writer->add_blob(to_bytes("one"));
+  const auto other = writer->add_blob(to_bytes("the other"));
+  ASSERT_OK(elf);
+  ASSERT_OK(other);
+  ASSERT_OK(writer->add(CodeObject{1, *elf, "amdgcn-amd-amdhsa--gfx1030"}));
+  ASSERT_OK(writer->add(CodeObject{2, *other, "amdgcn-amd-amdhsa--gfx900", 0, 1}));
+  EXPECT_FALSE(writer->add(CodeObject{3, *other, "amdgcn-amd-amdhsa--gfx906", 0, 2}));
+  ASSERT_OK(writer->seal());
+  const auto trace = open(folder / "t.gfxg");
+  ASSERT_NE(trace, nullptr);
+  ASSERT_EQ(trace->code_objects().size(), 2u);
+  EXPECT_EQ(trace->code_objects()[0].image_of, 0u);
+  EXPECT_EQ(trace->code_objects()[1].image_of, 1u);
+  // A kernel and a variable of it.
+  for (const bool variable : {false, true}) {
+    const auto wrong = create(folder / (variable ? "v.gfxg" : "k.gfxg"));
+    ASSERT_OK(wrong->add(sample_environment()));
+    const auto blob = wrong->add_blob(to_bytes("one"));
+    ASSERT_OK(blob);
+    ASSERT_OK(wrong->add(CodeObject{1, *blob, "amdgcn-amd-amdhsa--gfx1030"}));
+    ASSERT_OK(wrong->add(CodeObject{2, *blob, "amdgcn-amd-amdhsa--gfx900", 0, 1}));
+    if (variable) {
+      AllocationBegin begin = sample_allocation(1, 64);
+      begin.kind = AllocationKind::kModuleGlobal;
+      begin.code_object = 2;
+      begin.symbol = "counter";
+      (void)wrong->add(event_of(begin));
+      EXPECT_FALSE(wrong->seal());
+    } else {
+      Kernel kernel;
+      kernel.id = 1;
+      kernel.code_object = 2;
+      kernel.name = "kernel";
+      EXPECT_FALSE(wrong->add(kernel));
+    }
+  }
+}
+
 TEST(Writer, GivesTheSameTraceForAnyChunkSize) {
   std::string expected;
   for (const uint32_t events_per_chunk : {1u, 2u, 7u, 1000u}) {

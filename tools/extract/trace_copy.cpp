@@ -142,6 +142,17 @@ Result<void> TraceCopy::use_code(format::CodeObjectId& id) {
   code.id = next_id(code_);
   GFXGRAPH_TRY(to_.add(code));
   code_[id] = code.id;
+  // With it, the same code for other targets.
+  for (format::CodeObject image : from_.code_objects()) {
+    if (image.image_of != id) continue;
+    const format::CodeObjectId of = image.id;
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> other, from_.blob(image.elf));
+    GFXGRAPH_ASSIGN_OR_RETURN(image.elf, to_.add_blob(other));
+    image.id = next_id(code_);
+    image.image_of = code.id;
+    GFXGRAPH_TRY(to_.add(image));
+    code_[of] = image.id;
+  }
   id = code.id;
   return {};
 }

@@ -55,7 +55,7 @@ bool gives_work(int index) noexcept;
 constexpr bool only_waits(int index) noexcept {
   return index == kCall_hipDeviceSynchronize || index == kCall_hipCtxSynchronize ||
          index == kCall_hipStreamSynchronize || index == kCall_hipStreamSynchronize_spt ||
-         index == kCall_hipEventSynchronize;
+         index == kCall_hipEventSynchronize || index == kCall_hipExecutionCtxSynchronize;
 }
 // What a program found with dlsym on a handle of its own.
 void learn_real_function(int index, void* function) noexcept;

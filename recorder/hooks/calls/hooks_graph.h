@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "recorder/hooks/calls/hooks_internal.h"
+#include "recorder/hooks/calls/newer_hip.h"
 #include "recorder/program_memory.h"
 
 namespace gfxgraph::recorder {
@@ -19,6 +20,8 @@ RawAction kernel_action(const hipKernelNodeParams& params, int index);
 RawAction memset_action(const hipMemsetParams& params);
 RawAction copy_3d_action(const hipMemcpy3DParms& params, int index);
 RawAction driver_copy_action(const HIP_MEMCPY3D& params, int index);
+// hooks_nodes.cpp
+RawAction value_list_action(const BatchNodeParams& params);
 
 #define GFXGRAPH_NODE_PARAMETERS \
   hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *dependencies, size_t count

@@ -66,6 +66,49 @@ GFXGRAPH_HOOK hipError_t hipLibraryGetKernel(LibraryKernel* kernel, Library libr
   return result;
 }
 
+// HIP returns the kernel's own handle. Another one would be the same kernel.
+GFXGRAPH_HOOK hipError_t hipKernelGetFunction(hipFunction_t* function, LibraryKernel kernel) {
+  GFXGRAPH_CALL_THEN(hipKernelGetFunction, recorder().code().function_of_kernel(*function, kernel),
+                     function, kernel);
+}
+
+namespace {
+
+template <int kIndex>
+hipError_t library_variable(void** address, size_t* bytes, Library library, const char* name,
+                            const void* site = __builtin_return_address(0)) {
+  const Scope scope(CallKind::kOther, site);
+  if (!scope.record || (address == nullptr && bytes == nullptr)) {
+    return real(kIndex, address, bytes, library, name);
+  }
+  // The program may want one of the two only.
+  void* found = nullptr;
+  size_t size = 0;
+  const hipError_t result = call_reading_code(library, true, [&] {
+    return real(kIndex, address == nullptr ? nullptr : &found, &size, library, name);
+  });
+  if (result != hipSuccess) return result;
+  if (address != nullptr) {
+    *address = found;
+    recorder().code().global_found(library, name, address_of(found), size,
+                                   display_name(kIndex).data());
+  }
+  if (bytes != nullptr) *bytes = size;
+  return result;
+}
+
+}  // namespace
+
+GFXGRAPH_HOOK hipError_t hipLibraryGetGlobal(void** address, size_t* bytes, Library library,
+                                             const char* name) {
+  return library_variable<kCall_hipLibraryGetGlobal>(address, bytes, library, name);
+}
+
+GFXGRAPH_HOOK hipError_t hipLibraryGetManaged(void** address, size_t* bytes, Library library,
+                                              const char* name) {
+  return library_variable<kCall_hipLibraryGetManaged>(address, bytes, library, name);
+}
+
 GFXGRAPH_HOOK hipError_t hipLibraryEnumerateKernels(LibraryKernel* kernels, unsigned int size,
                                                     Library library) {
   const Scope scope;

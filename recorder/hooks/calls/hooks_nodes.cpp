@@ -77,15 +77,6 @@ std::vector<RawListedValue> values_of(std::span<const std::byte> bytes) {
   return values;
 }
 
-RawAction value_list_action(const BatchNodeParams& params) {
-  RawValueList list;
-  list.address = address_of(params.operations);
-  list.size_bytes = params.count * sizeof(BatchMemOp);
-  list.parse = values_of;
-  list.given = values_of(std::as_bytes(std::span(params.operations, params.count)));
-  return list;
-}
-
 RawAction driver_memset_action(const void* params) {
   if (runtime_major() >= 7) return memset_action(*static_cast<const hipMemsetParams*>(params));
   const auto& from = *static_cast<const DriverMemsetParams*>(params);
@@ -100,6 +91,15 @@ RawAction driver_memset_action(const void* params) {
 }
 
 }  // namespace
+
+RawAction gfxgraph::recorder::value_list_action(const BatchNodeParams& params) {
+  RawValueList list;
+  list.address = address_of(params.operations);
+  list.size_bytes = params.count * sizeof(BatchMemOp);
+  list.parse = values_of;
+  list.given = values_of(std::as_bytes(std::span(params.operations, params.count)));
+  return list;
+}
 
 // ---- HIP 6: one call for all kinds of nodes -----------------------------------------------------
 

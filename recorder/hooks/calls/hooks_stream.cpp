@@ -98,6 +98,7 @@ GFXGRAPH_HOOK hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream, uint3
 GFXGRAPH_HOOK hipError_t hipStreamDestroy(hipStream_t stream) {
   const Scope scope;
   if (!scope.record) return real(kCall_hipStreamDestroy, stream);
+  recorder().contexts().stream_leaves(stream);
   const gfxgraph::recorder::LeavingStream leaving =
       recorder().streams().stream_leaves(stream_key(stream));
   const hipError_t result = real(kCall_hipStreamDestroy, stream);

@@ -2,6 +2,7 @@
 #include <deque>
 #include <vector>
 
+#include "recorder/hooks/calls/hooks_graph.h"
 #include "recorder/hooks/calls/hooks_internal.h"
 #include "recorder/hooks/calls/newer_hip.h"
 #include "recorder/program_memory.h"
@@ -68,6 +69,12 @@ GFXGRAPH_NEWER_HOOK(hipStreamBatchMemOp, hipStream_t stream, unsigned int count,
   const auto read = read_list(operations, count);
   if (!read) return call();
   const std::vector<BatchMemOp>& list = *read;
+  if (recorder().work().captures_values(key)) {
+    const hipError_t result = call();
+    if (result == hipSuccess)
+      recorder().graphs().captured(key, value_list_action({nullptr, count, list.data(), flags}));
+    return result;
+  }
   const auto low = [](const BatchMemOp& one) { return static_cast<uint32_t>(one.value); };
   std::deque<Work> writes;
   for (const BatchMemOp& one : list) {

@@ -123,6 +123,9 @@ struct DriverMemsetParams {
 };
 static_assert(sizeof(DriverMemsetParams) == 40);
 
+// hipExecutionCtx_t (HIP 7.14)
+using ExecutionContext = struct ihipExecutionCtx_t*;
+
 // hipLibrary_t and hipKernel_t
 using Library = struct ihipLibrary_t*;
 using LibraryKernel = struct ihipKernel_t*;

@@ -90,7 +90,8 @@ class Worker {
                             kCall_hipMemcpyAsync,       kCall_hipEventCreateWithFlags,
                             kCall_hipEventRecord,       kCall_hipEventQuery,
                             kCall_hipSetDevice,         kCall_hipMemcpy3DAsync,
-                            kCall_hipStreamSynchronize, kCall_hipStreamDestroy}) {
+                            kCall_hipStreamSynchronize, kCall_hipStreamDestroy,
+                            kCall_hipLibraryGetGlobal}) {
       (void)real_function(index);
     }
     hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
@@ -206,6 +207,20 @@ class HipDevice final : public Device {
     run([&] {
       const OnDevice on(device);
       done = module_global_here(module, name, address, size_bytes);
+    });
+    return done;
+  }
+
+  bool library_global_on(format::DeviceNumber device, void* library, const char* name,
+                         uint64_t* address, uint64_t* size_bytes) override {
+    bool done = false;
+    run([&] {
+      const OnDevice on(device);
+      void* found = nullptr;
+      size_t size = 0;
+      done = real(kCall_hipLibraryGetGlobal, &found, &size, library, name) == hipSuccess;
+      *address = address_of(found);
+      *size_bytes = size;
     });
     return done;
   }

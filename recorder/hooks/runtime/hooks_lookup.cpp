@@ -165,6 +165,14 @@ GFXGRAPH_NEWER_HOOK(hipGetProcAddress, const char* name, void** function, int ve
     hook_pointer(kHookTable, name, function, flags == gfxgraph::preload::kPerThreadDefaultStream);
   return result;
 }
+GFXGRAPH_NEWER_HOOK(hipGetProcAddress_spt, const char* name, void** function, int version,
+                    uint64_t flags, void* status) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipGetProcAddress_spt, name, function, version, flags, status);
+  if (result == hipSuccess) hook_pointer(kHookTable, name, function, true);
+  return result;
+}
 GFXGRAPH_HOOK hipError_t hipGetDriverEntryPoint(const char* name, void** function,
                                                 unsigned long long flags, void* status) {
   const Scope scope;

@@ -330,6 +330,7 @@ void add_object_cases(std::vector<GoldenCase>& cases) {
     return with_record(RecordKind::kCodeObject, packed(c));
   };
   cases.push_back({"code_object_id_not_next", code_object({3, elf, "t"})});
+  cases.push_back({"code_object_image_of_itself", code_object({2, elf, "t", 0, 2})});
   cases.push_back({"code_object_without_target", code_object({2, elf, ""})});
   cases.push_back({"code_object_without_blob", code_object({2, {1, 1}, "t"})});
   cases.push_back({"kernel_id_not_next", with_kernel([](Kernel& k) { k.id = 1; })});

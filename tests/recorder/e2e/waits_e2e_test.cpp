@@ -183,5 +183,31 @@ TEST_F(HeldTest, OneThreadFreesAndAnotherLetsTheKernelEnd) {
   EXPECT_EQ(words(end->post), std::vector<uint64_t>{42});
 }
 
+// Functions of HIP 7.2 to 10.2, which are not recorded, on a fake in front of the installed HIP.
+using NewerCallsTest = RecordedProgramTest;
+TEST_F(NewerCallsTest, CallsThatAreNotRecordedAreNamed) {
+  const auto named = [&](const std::string& mode) {
+    const ProcessResult result = record(std::string(PROGRAMS) + "/program_newer " + mode);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "ok\n");
+    std::vector<std::string> calls;
+    const auto trace = open();
+    if (trace == nullptr) return calls;
+    EXPECT_FALSE(trace->complete()) << mode;
+    for (const format::Finding& finding : trace->findings()) {
+      if (finding.kind == format::FindingKind::kIncomplete) calls.push_back(finding.call);
+    }
+    return calls;
+  };
+  EXPECT_THAT(named("primary"), ::testing::ElementsAre("hipExecutionCtxSynchronize"));
+  EXPECT_THAT(named("discards"),
+              ::testing::UnorderedElementsAre(
+                  "hipMemDiscardBatchAsync", "hipDrvMemDiscardBatchAsync",
+                  "hipMemDiscardAndPrefetchBatchAsync", "hipDrvMemDiscardAndPrefetchBatchAsync"));
+  EXPECT_THAT(named("copies"), ::testing::ElementsAre("hipExtMemcpyBatchAsync"));
+  EXPECT_THAT(named("condition"), ::testing::UnorderedElementsAre("hipGraphConditionalHandleCreate",
+                                                                  "hipGraphAddConditionalNode"));
+}
+
 }  // namespace
 }  // namespace gfxgraph::recorder

@@ -28,6 +28,7 @@ struct FakeState {
   int idle_after = 0;  // times it is asked for until it is idle; 0: it stays as it is
   std::vector<void*> nodes;
   void* symbol = nullptr;
+  bool library_variables = false;  // HIP 7.14: the runtime returns their addresses
   int32_t runtime_version = 60'000'000;
   bool direct = true;
   bool in_process = false;
@@ -103,6 +104,10 @@ class FakeDevice final : public Device {
   bool module_global(void*, const char* name, uint64_t* address, uint64_t* size_bytes) override {
     if (std::strcmp(name, "module_counter") != 0) return false;
     return symbol(nullptr, address, size_bytes);
+  }
+  bool library_global_on(format::DeviceNumber, void* library, const char* name, uint64_t* address,
+                         uint64_t* size_bytes) override {
+    return state_.library_variables && module_global(library, name, address, size_bytes);
   }
   size_t graph_nodes(void*, void** nodes, size_t capacity) override {
     if (state_.nodes.size() <= capacity) std::copy(state_.nodes.begin(), state_.nodes.end(), nodes);

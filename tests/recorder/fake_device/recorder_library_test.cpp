@@ -81,7 +81,7 @@ TEST_F(RecorderLibraryTest, CodeThatCannotBeReadMakesTheTraceIncomplete) {
   EXPECT_FALSE(trace->complete());
 }
 
-// HIP 7.2.4 has no call that returns their addresses, so their contents would be missing.
+// Before HIP 7.14 no call returns their addresses, so their contents would be missing.
 TEST_F(RecorderLibraryTest, VariablesMakeTheTraceIncompleteByName) {
   recorder_->code().library_loaded(library_, image_.data(), nullptr);
   ask("module_increment", handle(2));
@@ -92,7 +92,39 @@ TEST_F(RecorderLibraryTest, VariablesMakeTheTraceIncompleteByName) {
   EXPECT_FALSE(trace->complete());
   ASSERT_THAT(trace->findings(), SizeIs(1));
   EXPECT_EQ(trace->findings()[0].detail,
-            "variable module_counter of a library: HIP has no call that returns its address");
+            "variable module_counter of a library: this HIP has no call that returns its address "
+            "(hipLibraryGetGlobal, from 7.14)");
+}
+
+TEST_F(RecorderLibraryTest, VariablesAreInTheTraceWhereTheRuntimeReturnsTheirAddresses) {
+  uint32_t counter = 41;
+  state_.symbol = &counter;
+  state_.library_variables = true;
+  recorder_->code().library_loaded(library_, image_.data(), nullptr);
+  ask("module_increment", handle(2));
+  EXPECT_NE(find(handle(2), true), nullptr);
+  // The program may ask, too.
+  recorder_->code().global_found(library_, "module_counter", reinterpret_cast<uint64_t>(&counter),
+                                 4, "hipLibraryGetGlobal");
+  recorder_->count(held_);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto begun = actions<format::AllocationBegin>(*trace);
+  ASSERT_THAT(begun, SizeIs(1));
+  EXPECT_EQ(begun[0].symbol, "module_counter");
+  EXPECT_EQ(begun[0].size_bytes, 4u);
+}
+
+TEST_F(RecorderLibraryTest, AFunctionOfAKernelIsThatKernel) {
+  recorder_->code().library_loaded(library_, image_.data(), nullptr);
+  ask("takes_struct", handle(2));
+  recorder_->code().function_of_kernel(handle(2), handle(2));  // as HIP answers
+  recorder_->code().function_of_kernel(handle(5), handle(2));
+  recorder_->code().function_of_kernel(handle(6), handle(7));  // of an unknown one
+  EXPECT_NE(find(handle(5), false), nullptr);
+  EXPECT_EQ(find(handle(5), false), find(handle(2), false));
+  EXPECT_EQ(find(handle(6), false), nullptr);
 }
 
 }  // namespace

@@ -298,7 +298,7 @@ TEST_F(RecorderValuesTest, AWriteToUnknownMemoryIsNamed) {
 
 // Of a runtime that no one has measured the recorder does not know it.
 TEST_F(RecorderValuesTest, WritesAreDoneAtOnceInACapture) {
-  for (const int32_t version : {50'221'153, 70'253'211, 90'000'000}) {
+  for (const int32_t version : {50'221'153, 70'253'211, 71'499'999}) {
     std::filesystem::remove(path());
     state_.runtime_version = version;
     make({});
@@ -307,13 +307,56 @@ TEST_F(RecorderValuesTest, WritesAreDoneAtOnceInACapture) {
     write(data_, 4, 5, handle(10));
     const auto trace = finish();
     ASSERT_TRUE(trace);
-    const bool known = version < 90'000'000;
+    const bool known = version < 70'300'000;
     EXPECT_THAT(actions<format::Memset>(*trace), SizeIs(known ? 1 : 0));
     EXPECT_EQ(trace->complete(), known);
     if (!known) {
       EXPECT_EQ(trace->findings()[0].call, "hipStreamWriteValue32");
     }
   }
+}
+
+// From ROCm 10.0 on they are nodes.
+TEST_F(RecorderValuesTest, CapturedValuesAreNodesOfNewerRuntimes) {
+  state_.runtime_version = 71'526'333;
+  make({});
+  device_memory(data_, sizeof(data_));
+  two_streams();
+  write(data_ + 1, 8, 9, handle(10));
+  recorder_->graphs().capture_begins(handle(11));
+  EXPECT_TRUE(recorder_->work().captures_values(handle(11)));
+  EXPECT_FALSE(recorder_->work().captures_values(handle(10)));
+  write(data_, 4, 5, handle(11));
+  wait(data_ + 1, 8, 9, handle(11), kEqual);
+  write(data_ + 2, 8, 6, handle(11));
+  state_.nodes = {data_, data_ + 1, data_ + 2};
+  recorder_->graphs().capture_ended(handle(11), handle(30));
+  recorder_->executables().instantiated(handle(40), handle(30));
+  Work work;
+  recorder_->work().prepare_graph_launch(handle(40), handle(11), work);
+  recorder_->commit(work);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::Memset>(*trace), ::testing::IsEmpty());  // not in the capture
+  ASSERT_THAT(trace->graphs(), SizeIs(1));
+  const auto& nodes = trace->graphs()[0].nodes;
+  ASSERT_THAT(nodes, SizeIs(3));
+  EXPECT_EQ(std::get<format::Memset>(nodes[0].action).value, 5u);
+  EXPECT_EQ(std::get<format::Copy>(nodes[2].action).destination.offset_bytes, 16u);
+  EXPECT_THAT(nodes[1].dependencies, ::testing::ElementsAre(0u));
+  EXPECT_THAT(nodes[2].dependencies, ::testing::ElementsAre(1u));
+  // The wait is the order that it makes where the graph is launched.
+  ASSERT_THAT(actions<format::StreamWait>(*trace), SizeIs(1));
+}
+
+TEST_F(RecorderValuesTest, AWaitWithAMaskInACaptureIsNamed) {
+  state_.runtime_version = 71'526'333;
+  make({});
+  device_memory(data_, sizeof(data_));
+  recorder_->graphs().capture_begins(handle(11));
+  wait(data_, 4, 5, handle(11), kEqual, 0xff);
+  EXPECT_EQ(outcome(), "with a mask, inside a stream capture");
 }
 
 // A graph with a list of values as its only node, or behind a memset of `before`.

@@ -1,6 +1,6 @@
 #include "recorder/program_memory.h"
 #include "base/sanitized.h"
-#include "recorder/shared_mapping.h"
+#include "recorder/objects/shared_mapping.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
-#include "codeobj/targets.h"
+#include "base/process/gpu_target.h"
 
 #include <gtest/gtest.h>
 
-namespace gfxgraph::codeobj {
+namespace gfxgraph {
 namespace {
 
 TEST(Targets, GenericTargetsCoverTheirFamilies) {
@@ -33,4 +33,4 @@ TEST(Targets, CodeNeedsItsFeatures) {
 }
 
 }  // namespace
-}  // namespace gfxgraph::codeobj
+}  // namespace gfxgraph

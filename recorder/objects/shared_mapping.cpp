@@ -1,4 +1,4 @@
-#include "recorder/shared_mapping.h"
+#include "recorder/objects/shared_mapping.h"
 
 #include <algorithm>
 #include <fstream>
