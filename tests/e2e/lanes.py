@@ -63,7 +63,7 @@ API_FAULTS = {
     "inside": ("apicheck", {"A3": "hipFree"}, "HIP accepted the call", False),
     "launch_fails": ("apicheck", {"A4": "hipLaunchKernel"}, "the program went on with launch 0", False),
     "other_call": ("apicheck", {"A5": "hipEventElapsedTime"}, "hipErrorInvalidHandle", False),
-    "early_use": ("racecheck", {"R10": None}, "after the allocation of event", False),
+    "early_use": ("racecheck", {"R10": None}, "the allocation of event", False),
     "early_free": ("racecheck", {"R11": None}, "before the free of event", False),
     "leaks": ("leakcheck", {"L1": None, "L2": None, "L3": None, "L4": None}, "memory of 1000 bytes", False),
 }

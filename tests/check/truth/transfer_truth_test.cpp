@@ -107,6 +107,7 @@ Fault unordered(const std::string& name, const Work& first, const Work& second, 
             t.set_kind(kind);
             const auto shared = t.buffer(kTransferBytes);
             const auto other = t.buffer(kTransferBytes);
+            device_waits(t);  // stream-ordered memory is there
             t.add(first(t, shared, other, 1, launched));
             const bool safe = launched.ends_with("_safe");
             if (safe && order) order(t);
