@@ -197,8 +197,9 @@ TEST_F(AllocationTest, EveryAllocationThatFailsEndsTheCapturesOnly) {
     device_memory(buffer_, sizeof(buffer_));
     testing::fail_allocation(n, testing::OfThreads::kThis);
     LiveCaptures& live = recorder_->live();
+    const CaptureRequest request{.held = n % 2 == 1, .wait_ms = 1};
     const auto whole = [&]() -> Result<Captured> {
-      GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t capture, live.begin({{}, nullptr, false, 1}));
+      GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t capture, live.begin(request));
       recorder_->streams().call_begins();
       launch(false);
       GFXGRAPH_TRY(live.pause(capture));
@@ -211,11 +212,13 @@ TEST_F(AllocationTest, EveryAllocationThatFailsEndsTheCapturesOnly) {
     if (!captured) {
       ++errors;
       EXPECT_NE(captured.error().status, Status::kNotReady) << n;
-      const Result<uint64_t> next = live.begin({{}, nullptr, false, 1});
+      const Result<uint64_t> next = live.begin(request);
       EXPECT_TRUE(next || next.error().status != Status::kNotReady) << "allocation " << n;
     } else {
-      const auto trace = Trace::open_descriptor(captured->trace.fd(), {});
+      const auto trace = captured->held ? Trace::of(captured->held)
+                                        : Trace::open_descriptor(captured->file.fd(), {});
       ASSERT_TRUE(trace) << n << trace.error().message;
+      ASSERT_TRUE((*trace)->load_events());
       // Whole, or the loss is named.
       EXPECT_TRUE(actions<format::Launch>(**trace).size() == 2 || !(*trace)->findings().empty())
           << n;

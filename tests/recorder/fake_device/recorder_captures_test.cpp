@@ -12,7 +12,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class RecorderCapturesTest : public RecorderHostMemoryTest {
+// Traces in files, and in memory where they were not written.
+class RecorderCapturesTest : public RecorderHostMemoryTest,
+                             public ::testing::WithParamInterface<bool> {
  protected:
   void SetUp() override {
     image_ = read_text(MODULE_FILE);
@@ -52,7 +54,11 @@ class RecorderCapturesTest : public RecorderHostMemoryTest {
   LiveCaptures& live() { return recorder_->live(); }
   uint64_t capture(bool contents = false, uint32_t wait_ms = 0) {
     recorder_->begin();
-    const Result<uint64_t> begun = live().begin({"step", handle(10), contents, wait_ms});
+    const Result<uint64_t> begun = live().begin({.name = "step",
+                                                 .stream = handle(10),
+                                                 .contents = contents,
+                                                 .held = GetParam() && !contents,
+                                                 .wait_ms = wait_ms});
     EXPECT_TRUE(begun) << (begun ? "" : begun.error().message);
     return begun ? *begun : 0;
   }
@@ -64,9 +70,13 @@ class RecorderCapturesTest : public RecorderHostMemoryTest {
     Result<Captured> ended = live().end(capture);
     EXPECT_TRUE(ended) << (ended ? "" : ended.error().message);
     if (!ended) return {};
-    auto trace = Trace::open_descriptor(ended->trace.fd(), {});
+    auto trace =
+        ended->held ? Trace::of(ended->held) : Trace::open_descriptor(ended->file.fd(), {});
     EXPECT_TRUE(trace) << (trace ? "" : trace.error().message);
-    return {trace ? *trace : nullptr, ended->step};
+    if (!trace) return {};
+    const Result<void> loaded = (*trace)->load_events();
+    EXPECT_TRUE(loaded) << (loaded ? "" : loaded.error().message);
+    return {*trace, ended->step};
   }
   static std::vector<std::string> incomplete(const Trace& trace) {
     std::vector<std::string> texts;
@@ -81,8 +91,10 @@ class RecorderCapturesTest : public RecorderHostMemoryTest {
   alignas(256) uint64_t a_[32] = {};
   alignas(256) uint64_t b_[32] = {};
 };
+INSTANTIATE_TEST_SUITE_P(Traces, RecorderCapturesTest, ::testing::Bool(),
+                         [](const auto& one) { return one.param ? "Held" : "InFiles"; });
 
-TEST_F(RecorderCapturesTest, HasTheWorkOfItsThreadOnly) {
+TEST_P(RecorderCapturesTest, HasTheWorkOfItsThreadOnly) {
   fill(a_);
   const uint64_t one = capture();
   kernel(a_);
@@ -96,7 +108,7 @@ TEST_F(RecorderCapturesTest, HasTheWorkOfItsThreadOnly) {
   EXPECT_THAT(incomplete(*ended.trace), IsEmpty());
 }
 
-TEST_F(RecorderCapturesTest, StreamsJoinByEvents) {
+TEST_P(RecorderCapturesTest, StreamsJoinByEvents) {
   const uint64_t one = capture();
   elsewhere([&] { fill(b_, handle(11)); });
   fill(a_);
@@ -105,7 +117,7 @@ TEST_F(RecorderCapturesTest, StreamsJoinByEvents) {
   EXPECT_EQ(memsets(*end(one).trace), 2u);
 }
 
-TEST_F(RecorderCapturesTest, WaitingForWorkOutsideIsIncomplete) {
+TEST_P(RecorderCapturesTest, WaitingForWorkOutsideIsIncomplete) {
   const uint64_t one = capture();
   elsewhere([&] {
     fill(b_, handle(11));
@@ -117,7 +129,7 @@ TEST_F(RecorderCapturesTest, WaitingForWorkOutsideIsIncomplete) {
               ElementsAre(HasSubstr("waits for work that another thread gave")));
 }
 
-TEST_F(RecorderCapturesTest, IterationsAreRangesAndWhatIsBetweenThemIsNot) {
+TEST_P(RecorderCapturesTest, IterationsAreRangesAndWhatIsBetweenThemIsNot) {
   const uint64_t one = capture();
   fill(a_);
   ASSERT_TRUE(live().pause(one));
@@ -134,7 +146,7 @@ TEST_F(RecorderCapturesTest, IterationsAreRangesAndWhatIsBetweenThemIsNot) {
   EXPECT_THAT(ordinals, ElementsAre(0, 1));
 }
 
-TEST_F(RecorderCapturesTest, WhatTheProgramGivesBackLaterIsTold) {
+TEST_P(RecorderCapturesTest, WhatTheProgramGivesBackLaterIsTold) {
   const uint64_t one = capture();
   kernel(a_);
   fill(b_);
@@ -159,7 +171,7 @@ TEST_F(RecorderCapturesTest, WhatTheProgramGivesBackLaterIsTold) {
   EXPECT_EQ(ended.step->code(1).function, nullptr);
 }
 
-TEST_F(RecorderCapturesTest, MemoryOfTheCaptureBeginsUnwritten) {
+TEST_P(RecorderCapturesTest, MemoryOfTheCaptureBeginsUnwritten) {
   alignas(256) uint64_t inside[32] = {};
   fill(a_);
   const uint64_t one = capture();
@@ -178,7 +190,7 @@ TEST_F(RecorderCapturesTest, MemoryOfTheCaptureBeginsUnwritten) {
   EXPECT_THAT(unwritten, ::testing::UnorderedElementsAre(true, false));
 }
 
-TEST_F(RecorderCapturesTest, AStreamMayEndBetweenTwoTraces) {
+TEST_P(RecorderCapturesTest, AStreamMayEndBetweenTwoTraces) {
   uint64_t one = capture();
   fill(a_);
   const LeavingStream leaving = recorder_->streams().stream_leaves(handle(10));
@@ -194,7 +206,7 @@ TEST_F(RecorderCapturesTest, AStreamMayEndBetweenTwoTraces) {
   EXPECT_THAT(incomplete(*ended.trace), IsEmpty());
 }
 
-TEST_F(RecorderCapturesTest, ACallThatReturnsAfterTheEndIsOfNoCapture) {
+TEST_P(RecorderCapturesTest, ACallThatReturnsAfterTheEndIsOfNoCapture) {
   uint64_t one = capture();
   fill(a_);
   recorder_->streams().call_begins();
@@ -212,16 +224,18 @@ TEST_F(RecorderCapturesTest, ACallThatReturnsAfterTheEndIsOfNoCapture) {
   EXPECT_THAT(incomplete(*end(one).trace), IsEmpty());
 }
 
-TEST_F(RecorderCapturesTest, OneAtATime) {
+TEST_P(RecorderCapturesTest, OneAtATime) {
   const uint64_t one = capture();
   const auto refused = [](const auto& result, Status status, const char* word) {
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().status, status);
     EXPECT_THAT(result.error().message, HasSubstr(word));
   };
-  refused(live().begin({"step", handle(10), false, 0}), Status::kInvalidArgument, "this thread");
+  refused(live().begin({.name = "step", .stream = handle(10)}), Status::kInvalidArgument,
+          "this thread");
   elsewhere([&] {
-    refused(live().begin({"step", handle(10), false, 1}), Status::kNotReady, "another thread");
+    refused(live().begin({.name = "step", .stream = handle(10), .wait_ms = 1}), Status::kNotReady,
+            "another thread");
   });
   refused(live().resume(one), Status::kInvalidArgument, "does not pause");
   refused(live().pause(one + 1), Status::kInvalidArgument, "not open");
@@ -236,7 +250,7 @@ TEST_F(RecorderCapturesTest, OneAtATime) {
   live().abandon(two);
 }
 
-TEST_F(RecorderCapturesTest, WhatWasGivenUpLeavesNothing) {
+TEST_P(RecorderCapturesTest, WhatWasGivenUpLeavesNothing) {
   const uint64_t given_up = capture();
   kernel(a_);
   live().abandon(given_up);
@@ -248,7 +262,7 @@ TEST_F(RecorderCapturesTest, WhatWasGivenUpLeavesNothing) {
   EXPECT_THAT(ended.trace->kernels(), IsEmpty());
 }
 
-TEST_F(RecorderCapturesTest, ContentsAreThoseOfTheBeginning) {
+TEST_P(RecorderCapturesTest, ContentsAreThoseOfTheBeginning) {
   a_[0] = 1234;
   call([&] { kernel_outside(); });
   const uint64_t one = capture(true);
@@ -266,10 +280,10 @@ TEST_F(RecorderCapturesTest, ContentsAreThoseOfTheBeginning) {
   EXPECT_EQ((*last)[0], std::byte{7});
 }
 
-TEST_F(RecorderCapturesTest, NotWhereAllOfTheProcessIsRecorded) {
+TEST_P(RecorderCapturesTest, NotWhereAllOfTheProcessIsRecorded) {
   make({});
   begin();
-  const Result<uint64_t> begun = recorder_->live().begin({"step", nullptr, false, 0});
+  const Result<uint64_t> begun = recorder_->live().begin({.name = "step"});
   ASSERT_FALSE(begun);
   EXPECT_EQ(begun.error().status, Status::kUnsupported);
   EXPECT_THAT(begun.error().message, HasSubstr("being recorded"));

@@ -275,7 +275,8 @@ TEST_F(RecorderThreadsTest, EachCaptureHasTheLaunchesOfItsThread) {
     for (int round = 0; round < kRounds; ++round) {
       recorder_->streams().call_begins();
       device_memory(others[t], sizeof(others[t]));
-      const Result<uint64_t> capture = recorder_->live().begin({"step", stream, false, kPatience});
+      const Result<uint64_t> capture = recorder_->live().begin(
+          {.name = "step", .stream = stream, .held = t % 2 == 1, .wait_ms = kPatience});
       if (!capture) {
         ++wrong;
         continue;
@@ -283,9 +284,10 @@ TEST_F(RecorderThreadsTest, EachCaptureHasTheLaunchesOfItsThread) {
       for (int i = 0; i < kLaunches; ++i) launch(others[t], t, stream);
       Result<Captured> ended = recorder_->live().end(*capture);
       launch(data_, t, stream);  // beside the captures of the others
-      const auto trace = ended ? Trace::open_descriptor(ended->trace.fd(), {})
-                               : fail(Status::kInternal, "no trace");
-      if (!trace) {
+      const auto trace = !ended        ? fail(Status::kInternal, "no trace")
+                         : ended->held ? Trace::of(ended->held)
+                                       : Trace::open_descriptor(ended->file.fd(), {});
+      if (!trace || !(*trace)->load_events()) {
         ++wrong;
         continue;
       }
