@@ -204,7 +204,6 @@ std::vector<std::byte> kernel_trace(std::span<const std::byte> elf) {
     event(back);
     event(HostFunction{1, "hipLaunchHostFunc"});
     event(Marker{"step"});
-    event(CallFault{"hipMemcpy", "hipErrorInvalidValue", 1, 0, 513, true});
     event(Checkpoint{{{1, *words, {{0, 2, 4, RelocationSource::kMatched, true}}}}});
     for (AllocationId id = 1; id <= 3; ++id) {
       AllocationEnd end{id, id != 3, 0, {}};

@@ -273,7 +273,7 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   app.add_option("TRACE", paths, "trace files; several get one report")->required();
   app.add_option("--tool", tools,
                  "comma-separated: memcheck, synccheck, lanes, apicheck (these are the default), "
-                 "racecheck, initcheck, leakcheck, or all; or perf alone");
+                 "racecheck, initcheck, or all (these); leakcheck; or perf alone");
   app.add_option("--kernel", options.selection.kernels,
                  "report only kernels that match this glob; may be repeated")
       ->type_name("GLOB")

@@ -122,6 +122,7 @@ TEST(PerfTruth, RunsAlone) {
   const Result<ToolSet> all = parse_tools("all");
   ASSERT_TRUE(all);
   EXPECT_FALSE((*all)[static_cast<size_t>(Tool::kPerf)]);
+  EXPECT_FALSE((*all)[static_cast<size_t>(Tool::kLeakcheck)]);
   EXPECT_TRUE(parse_tools("perf"));
 }
 
