@@ -197,7 +197,9 @@ TEST_F(AllocationTest, EveryAllocationThatFailsEndsTheCapturesOnly) {
     device_memory(buffer_, sizeof(buffer_));
     testing::fail_allocation(n, testing::OfThreads::kThis);
     LiveCaptures& live = recorder_->live();
-    const CaptureRequest request{.held = n % 2 == 1, .wait_ms = 1};
+    CaptureRequest request;
+    request.held = n % 2 == 1;
+    request.wait_ms = 1;
     const auto whole = [&]() -> Result<Captured> {
       GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t capture, live.begin(request));
       recorder_->streams().call_begins();
