@@ -95,8 +95,7 @@ TEST(Writer, KeepsImagesOfCodeAndRefusesTheirUse) {
       begin.kind = AllocationKind::kModuleGlobal;
       begin.code_object = 2;
       begin.symbol = "counter";
-      (void)wrong->add(event_of(begin));
-      EXPECT_FALSE(wrong->seal());
+      EXPECT_FALSE(wrong->add(event_of(begin)));
     } else {
       Kernel kernel;
       kernel.id = 1;
