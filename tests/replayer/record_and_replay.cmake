@@ -19,7 +19,7 @@ if(TRACE MATCHES "cooperative")  # needs a queue that only HIP has
     message(FATAL_ERROR "mode packets was not refused: ${result}\n${output}")
   endif()
 endif()
-if(TRACE MATCHES "images_")  # copies from and to arrays
+if(TRACE MATCHES "images_|device_arrays_")  # copies from and to arrays
   list(REMOVE_ITEM modes packets)
   execute_process(COMMAND ${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode packets
                   RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -39,7 +39,16 @@ endforeach()
 # Split and chained graphs are other graphs of the same program.
 run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode graph --graph-max-nodes 3 --verify)
 run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode graph --graph-linear --verify)
-run(${BIN}/gfxgraph check ${TRACE})
+if(TRACE MATCHES "bytes_refused")  # calls that the runtime refuses
+  run(${BIN}/gfxgraph check ${TRACE} --tool memcheck,synccheck)
+  execute_process(COMMAND ${BIN}/gfxgraph check ${TRACE}
+                  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 4 OR NOT output MATCHES "A4: hipLaunchKernel: .*hipErrorInvalidDeviceFunction")
+    message(FATAL_ERROR "the calls that failed are not named: ${result}\n${output}")
+  endif()
+else()
+  run(${BIN}/gfxgraph check ${TRACE})
+endif()
 # Handles are pointers to their descriptors, which kernels load.
 if(TRACE MATCHES "images_")
   execute_process(COMMAND ${BIN}/gfxgraph provenance ${TRACE}
