@@ -52,13 +52,13 @@ def left_out(row, environment):
 class Row(Measured):
     """One row of docs/results/python.md."""
 
-    def __init__(self, program, build, scratch):
-        super().__init__(workload(program, build), build, scratch)
+    def __init__(self, made, build, scratch, program=None):
+        super().__init__(made, build, scratch)
         self.program = program
 
     def measure(self, row):
         info, printed = super().measure(row)
-        if self.program.captured:
+        if self.program is not None and self.program.captured:
             done, _ = self.tool("gfxgraph", "run", "--device", "emulated", "--capture", "--capture-api", "--",
                                 *script(self.program, self.program.captured))
             row["result"] += f"; with steps of its own {judge(done.stdout, None)}"

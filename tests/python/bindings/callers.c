@@ -1,7 +1,10 @@
 /* A library beneath Python code that calls HIP itself, as torch's do: in the thread that calls it,
  * in one of its own, and until the process ends. */
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 int hipDeviceSynchronize(void);
 int hipMalloc(void** memory, size_t size);
@@ -34,8 +37,24 @@ void wait_apart(void) {
   if (pthread_create(&thread, NULL, begin, NULL) == 0) pthread_join(thread, NULL);
 }
 
+static atomic_int exiting, inside;
+
+/* HIP's own exit handlers, which come later, crash under threads that call it. */
+static void leave_hip(void) {
+  exiting = 1;
+  while (inside != 0) sched_yield();
+}
+static void at_exit(void) { (void)atexit(leave_hip); }
+
 /* Never returns: the thread is in here, without the interpreter's lock, when the interpreter ends.
  */
 void wait_for_ever(void) {
-  for (;;) (void)wait_once();
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  (void)wait_once(); /* behind the handlers of HIP */
+  (void)pthread_once(&once, at_exit);
+  for (;;) {
+    ++inside;
+    if (!exiting) (void)wait_once();
+    --inside;
+  }
 }
