@@ -98,7 +98,7 @@ void CallCheck::reads(format::AllocationId id, const std::string& what) {
   });
 }
 
-void CallCheck::written(format::AllocationId id) {
+void CallCheck::is_written(format::AllocationId id) {
   std::erase_if(missing_, [&](const Missing& one) { return one.allocation == id; });
 }
 
@@ -111,7 +111,7 @@ void CallCheck::more_work(const std::string& what) {
 }
 
 Result<void> CallCheck::will_write(const format::HostWrite& write) {
-  written(write.allocation);
+  is_written(write.allocation);
   return {};
 }
 
@@ -119,14 +119,14 @@ Result<void> CallCheck::will_copy(const format::Copy& copy) {
   if (missing_.empty() && failed_.empty()) return {};
   const std::string what = fmt::format("the copy of event {}", event_);
   reads(copy.source.allocation, what);
-  written(copy.destination.allocation);
+  is_written(copy.destination.allocation);
   more_work(what);
   return {};
 }
 
 Result<void> CallCheck::filled(const format::Memset& memset) {
   if (missing_.empty() && failed_.empty()) return {};
-  written(memset.allocation);
+  is_written(memset.allocation);
   more_work(fmt::format("the memset of event {}", event_));
   return {};
 }

@@ -49,7 +49,7 @@ class CallCheck final : public Listener {
                  bool live);
   // `what`: "launch 3", which reads the allocation.
   void reads(format::AllocationId id, const std::string& what);
-  void written(format::AllocationId id);
+  void is_written(format::AllocationId id);
   void more_work(const std::string& what);
 
   const format::Trace& trace_;
