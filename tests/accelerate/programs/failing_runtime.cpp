@@ -1,6 +1,7 @@
 // A fake between the hooks and the runtime: the N-th call of a kind fails, N from FAILING_CALL, the
 // kind from FAILING_KIND: graph (what makes, changes and launches graphs) or launch (launches,
-// copies and fills). Preloaded behind the hooks. Prints how many there were.
+// copies and fills). Preloaded behind the hooks. Prints how many there were. As in the runtime, the
+// error is the thread's last error too: a launch by <<<>>> tells of it in no other way.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -13,6 +14,7 @@ namespace {
 constexpr int kOutOfMemory = 2;  // hipErrorOutOfMemory
 
 std::atomic<int> calls{0};
+thread_local int last_error = 0;
 
 bool fails(const char* kind) {
   static const char* const wanted = std::getenv("FAILING_KIND");
@@ -20,7 +22,9 @@ bool fails(const char* kind) {
     const char* const text = std::getenv("FAILING_CALL");
     return text == nullptr ? 0 : std::atoi(text);
   }();
-  return wanted != nullptr && std::strcmp(wanted, kind) == 0 && ++calls == which;
+  if (wanted == nullptr || std::strcmp(wanted, kind) != 0 || ++calls != which) return false;
+  last_error = kOutOfMemory;
+  return true;
 }
 
 struct AtEnd {
@@ -53,3 +57,14 @@ FAILING("graph", hipGraphDestroy)
 FAILING("launch", hipLaunchKernel)
 FAILING("launch", hipMemcpyAsync)
 FAILING("launch", hipMemsetAsync)
+
+#define LAST_ERROR(name, forgets)                                                  \
+  extern "C" __attribute__((visibility("default"))) int name() {                   \
+    static const auto next = reinterpret_cast<int (*)()>(dlsym(RTLD_NEXT, #name)); \
+    const int error = last_error;                                                  \
+    if (forgets) last_error = 0;                                                   \
+    const int real_error = next();                                                 \
+    return error != 0 ? error : real_error;                                        \
+  }
+LAST_ERROR(hipGetLastError, true)
+LAST_ERROR(hipPeekAtLastError, false)
