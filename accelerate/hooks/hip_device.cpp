@@ -301,11 +301,13 @@ class HipDevice final : public Device {
 
   int update(void* prepared, const Launches& launches, size_t i) override {
     const Inside here;
+    const OwnErrors errors;
     return graph(prepared).update(launches, i);
   }
 
   int launch(void* prepared, void* stream) override {
     const Inside here;
+    const OwnErrors errors;
     return graph(prepared).launch(static_cast<hipStream_t>(stream));
   }
 
