@@ -170,6 +170,16 @@ std::vector<std::string> environment_with(const std::vector<std::string>& added)
   return result;
 }
 
+constexpr std::string_view kDoorLibrary = "libgfxgraph-door.so";
+
+// The library comes into a process that runs: its thread-local variables need a part of what
+// glibc has left for such libraries.
+std::string tunables_for_table() {
+  const char* const before = std::getenv("GLIBC_TUNABLES");
+  const std::string own = "glibc.rtld.optional_static_tls=16384";
+  return "GLIBC_TUNABLES=" + (before == nullptr || *before == 0 ? own : before + (":" + own));
+}
+
 void explain_no_hip(const LaunchRequest& request, const fs::path& program, const Ended& ended,
                     bool other_targets) {
   // Its end has been told; what it would have done later is not known.
@@ -190,6 +200,11 @@ void explain_no_hip(const LaunchRequest& request, const fs::path& program, const
   const std::string nothing = fmt::format(
       "{}: no HIP calls that succeeded and use the device, no trace written", request.program[0]);
   // Other targets were named before the program ran.
+  if (request.by_table) {
+    return say(nothing +
+               "; check that it uses HIP, that its calls succeed, and that its HIP was built with "
+               "rocprofiler-register (Debian's is not: record without --rocprofiler-register)");
+  }
   say(other_targets ? nothing
                     : nothing +
                           "; check that it uses HIP, that its calls succeed, that it is "
@@ -331,15 +346,24 @@ Result<int> launch(const LaunchRequest& request) {
     GFXGRAPH_ASSIGN_OR_RETURN(preloaded,
                               append_preload(preloaded.c_str(), capture, options.emulated));
   }
-  GFXGRAPH_ASSIGN_OR_RETURN(preloaded,
-                            append_preload(preloaded.c_str(), preload, options.emulated));
+  if (request.by_table) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const fs::path door, private_library(kDoorLibrary));
+    added.push_back("ROCPROFILER_REGISTER_LIBRARY=" + door.string());
+    added.push_back(tunables_for_table());
+  } else {
+    GFXGRAPH_ASSIGN_OR_RETURN(preloaded,
+                              append_preload(preloaded.c_str(), preload, options.emulated));
+  }
   if (request.devices != 0)
     added.push_back(fmt::format("{}={}", kDevicesVariable, request.devices));
   std::string agent_folder;
   if (options.emulated) {
-    // Behind the recorder, which then sees what the program sees.
+    // Behind the recorder, which then sees what the program sees. Nothing stands behind hooks in
+    // HIP's table.
     GFXGRAPH_ASSIGN_OR_RETURN(const fs::path hip_errors, private_library(kHipErrorsLibrary));
-    GFXGRAPH_ASSIGN_OR_RETURN(preloaded, append_preload(preloaded.c_str(), hip_errors, true));
+    if (!request.by_table) {
+      GFXGRAPH_ASSIGN_OR_RETURN(preloaded, append_preload(preloaded.c_str(), hip_errors, true));
+    }
     GFXGRAPH_ASSIGN_OR_RETURN(const fs::path agent, private_library("libhsa-runtime64.so.1"));
     agent_folder = agent.parent_path().string();
     added.push_back("LD_LIBRARY_PATH=" +

@@ -15,8 +15,9 @@ struct LaunchRequest {
   Options options;  // output: as given, may be relative; status_folder: filled in here
   std::vector<std::string> program;  // argv
   DeviceChoice device = DeviceChoice::kAuto;
-  unsigned devices = 0;  // of the software agent; 0: not given
-  bool capture = false;  // with the capture layer in front
+  unsigned devices = 0;   // of the software agent; 0: not given
+  bool capture = false;   // with the capture layer in front
+  bool by_table = false;  // through rocprofiler-register, with nothing in front of HIP
   bool force = false;
   bool strict = false;
 };

@@ -126,6 +126,11 @@ int run_tool(int argc, char** argv) {
       "trace replays on each of them");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--capture", request.capture, gfxgraph::kCaptureHelp);
+  app.add_flag(
+      "--rocprofiler-register", request.by_table,
+      "let HIP load the recorder, as it does for profilers, in place of LD_PRELOAD: for\n"
+      "programs whose HIP calls LD_PRELOAD does not reach; needs a HIP of 6.2 or newer that\n"
+      "was built with rocprofiler-register");
   app.add_flag("--force", request.force, "replace existing traces");
   app.formatter(
       std::make_shared<
@@ -143,6 +148,8 @@ int run_tool(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --version
     return usage_error(gfxgraph::option_error(app, error, true));
   }
+  if (request.by_table && request.capture)
+    return usage_error("--rocprofiler-register and --capture exclude each other");
   if (no_content && hash_only)
     return usage_error("--no-content and --hash-only exclude each other");
   if (arguments.program.empty())

@@ -139,6 +139,7 @@ void look_at_imports(const Search& search, std::vector<Device::Bypass>& found) {
                                         ": device work that is given to HSA directly is not "
                                         "recorded"});
     } else {
+      if (came_by_table.load(std::memory_order_relaxed)) continue;
       if (!search.runtime.contains(function)) continue;
       // Without the function: functions that are bound by their first calls would make more
       // findings.

@@ -2,6 +2,7 @@
 // observed when they happen: the process is searched for them.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "recorder/device.h"
@@ -14,6 +15,10 @@ void looked_up_around(const char* name) noexcept;
 
 // Whether the code there is of HIP, of HSA or of a profiler, which do so for HIP or look on.
 bool is_below_hip(const void* code) noexcept;
+
+// Whether the hooks stand in HIP's own table of functions (api_table.cpp): a call of HIP reaches
+// them however the program found it.
+extern constinit std::atomic<bool> came_by_table;
 
 // Of a hook that was called within another one, at `site`: whether by the program, and not by HIP
 // or what lies below it, or by this library. For signal handlers, too: takes no lock.

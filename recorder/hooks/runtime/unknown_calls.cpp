@@ -48,13 +48,8 @@ bool is_hsa_work(const char* name, void* function) noexcept {
          file_name(info.dli_fname).find("hsa-runtime64") != std::string_view::npos;
 }
 
-}  // namespace
-
-void* hook_unknown_call(const char* name, void* function, bool* full) noexcept {
-  *full = false;
-  if (function == nullptr) return function;
-  const bool hsa = is_hsa_work(name, function);
-  if (!hsa && !is_function_of_runtime(function)) return function;
+// A free hook, or the one that it has; nullptr: there is none left.
+void* hook_of(const char* name, void* function, bool hsa) noexcept {
   const auto hooks = reinterpret_cast<uintptr_t>(&gfxgraph_unknown_hooks);
   const std::lock_guard lock(slots_mutex);
   for (size_t i = 0; i < GFXGRAPH_UNKNOWN_CALLS; ++i) {
@@ -69,8 +64,23 @@ void* hook_unknown_call(const char* name, void* function, bool* full) noexcept {
       return reinterpret_cast<void*>(hooks + i * kHookBytes);
     }
   }
-  *full = true;
-  return function;
+  return nullptr;
+}
+
+}  // namespace
+
+void* hook_unknown_call(const char* name, void* function, bool* full) noexcept {
+  *full = false;
+  if (function == nullptr) return function;
+  const bool hsa = is_hsa_work(name, function);
+  if (!hsa && !is_function_of_runtime(function)) return function;
+  void* const hook = hook_of(name, function, hsa);
+  *full = hook == nullptr;
+  return hook != nullptr ? hook : function;
+}
+
+void* hook_table_call(const char* name, void* function) noexcept {
+  return hook_of(name, function, false);
 }
 
 void* unknown_call_function(int slot) noexcept {

@@ -18,6 +18,10 @@ bool is_function_of_runtime(void* address) noexcept;
 // nothing; thread-safe.
 void* hook_unknown_call(const char* name, void* function, bool* full) noexcept;
 
+// The same for an entry without a row of HIP's table of functions (api_table.cpp). nullptr: there
+// are no hooks left.
+void* hook_table_call(const char* name, void* function) noexcept;
+
 // Of hook `slot`, which is one of GFXGRAPH_UNKNOWN_CALLS.
 void* unknown_call_function(int slot) noexcept;
 const char* unknown_call_name(int slot) noexcept;
