@@ -31,6 +31,7 @@
 #include "base/result.h"
 #include "replayer/check/fingerprint.h"
 #include "replayer/tool/bench.h"
+#include "replayer/tool/device_map.h"
 #include "replayer/tool/interrupt.h"
 #include "replayer/tool/iterate.h"
 #include "replayer/tool/options.h"
@@ -364,6 +365,10 @@ Result<int> replay_trace(const Arguments& arguments) {
     const std::string text = list_text(*selected.range);
     print("{}", Lines{text});
     return kExitOk;
+  }
+  if (!arguments.device_map.empty()) {
+    const size_t recorded = selected.whole->trace().devices().size() + 1;
+    GFXGRAPH_ASSIGN_OR_RETURN(options.device, parse_device_map(arguments.device_map, recorded));
   }
   const std::vector<AmbiguousWord> ambiguous = program->ambiguous_words();
   warn_ambiguous(arguments, ambiguous);

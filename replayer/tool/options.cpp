@@ -104,6 +104,10 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
                  "auto (a GPU if there is one), real or emulated (the software agent)")
       ->check(CLI::IsMember({"auto", "real", "emulated"}))
       ->capture_default_str();
+  app.add_option(
+      "--map", arguments.device_map,
+      "RECORDED:DEVICE,...: the device, as HIP counts, that does the work of each of the "
+      "program's devices; the same for all (default: HIP's current device)");
   app.add_option("--pointers", arguments.pointers,
                  "which words are relocated: proven: as gfxgraph provenance --write found, typed: "
                  "those whose type says so, matched: all that look like addresses (default: proven "

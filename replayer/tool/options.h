@@ -16,6 +16,7 @@ struct Arguments {
   std::string mode = "auto";
   std::string layout = "same";
   std::string device = "auto";
+  std::string device_map;
   std::string json;
   int report = -1;  // a file descriptor that gets the JSON report, too
   size_t repeat = 1;
