@@ -96,4 +96,29 @@ struct BatchNodeParams {
 };
 static_assert(sizeof(BatchNodeParams) == 32 && offsetof(BatchNodeParams, operations) == 16);
 
+// hipLaunchAttribute
+struct LaunchAttribute {
+  static constexpr uint32_t kCooperative = 2;
+
+  uint32_t id;
+  uint32_t padding;
+  union {
+    int32_t cooperative;  // not 0: the workgroups are on the device together
+    char bytes[64];
+  } value;
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+
+// hipLaunchConfig_t (Number: size_t) and HIP_LAUNCH_CONFIG (uint32_t), with HIP's dim3 and
+// hipStream_t.
+template <typename Sizes, typename Stream, typename Number>
+struct HipLaunchConfig {
+  Sizes grid;
+  Sizes block;
+  Number shared_bytes;
+  Stream stream;
+  const LaunchAttribute* attributes;
+  uint32_t attribute_count;
+};
+
 }  // namespace gfxgraph

@@ -19,20 +19,8 @@ using gfxgraph::BatchBox;
 using gfxgraph::BatchMemOp;
 using gfxgraph::HipNarrowBox;
 using gfxgraph::HipWideBox;
+using gfxgraph::LaunchAttribute;
 using gfxgraph::PeerBox;
-
-// hipLaunchAttribute
-struct LaunchAttribute {
-  static constexpr uint32_t kCooperative = 2;
-
-  uint32_t id;
-  uint32_t padding;
-  union {
-    int32_t cooperative;
-    char bytes[64];
-  } value;
-};
-static_assert(sizeof(LaunchAttribute) == 72);
 
 // hipLaunchAttributeValue, as hipGraphKernelNodeSetAttribute takes it
 union NodeAttribute {
@@ -42,26 +30,9 @@ union NodeAttribute {
   char bytes[64];
 };
 
-// hipLaunchConfig_t
-struct LaunchConfig {
-  dim3 grid;
-  dim3 block;
-  size_t shared_bytes;
-  hipStream_t stream;
-  const LaunchAttribute* attributes;
-  uint32_t attribute_count;
-};
+using LaunchConfig = HipLaunchConfig<dim3, hipStream_t, size_t>;
 static_assert(sizeof(LaunchConfig) == 56);
-
-// HIP_LAUNCH_CONFIG
-struct FunctionConfig {
-  dim3 grid;
-  dim3 block;
-  uint32_t shared_bytes;
-  hipStream_t stream;
-  const LaunchAttribute* attributes;
-  uint32_t attribute_count;
-};
+using FunctionConfig = HipLaunchConfig<dim3, hipStream_t, uint32_t>;
 static_assert(sizeof(FunctionConfig) == 56 && offsetof(FunctionConfig, stream) == 32);
 
 inline bool is_cooperative(const LaunchAttribute* attributes, uint32_t count) {

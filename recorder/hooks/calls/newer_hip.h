@@ -18,40 +18,12 @@ using gfxgraph::BatchMemOp;
 using gfxgraph::BatchNodeParams;
 using gfxgraph::HipNarrowBox;
 using gfxgraph::HipWideBox;
+using gfxgraph::LaunchAttribute;
 using gfxgraph::PeerBox;
 
-struct LaunchAttribute {
-  static constexpr uint32_t kCooperative = 2;
-
-  uint32_t id;
-  uint32_t padding;
-  union {
-    int32_t cooperative;  // not 0: the workgroups are on the device together
-    char bytes[64];
-  } value;
-};
-static_assert(sizeof(LaunchAttribute) == 72);
-
-// hipLaunchConfig_t
-struct StubLaunchConfig {
-  dim3 grid;
-  dim3 block;
-  size_t shared_bytes;
-  hipStream_t stream;
-  const LaunchAttribute* attributes;
-  uint32_t attribute_count;
-};
+using StubLaunchConfig = HipLaunchConfig<dim3, hipStream_t, size_t>;
 static_assert(sizeof(StubLaunchConfig) == 56);
-
-// HIP_LAUNCH_CONFIG
-struct FunctionLaunchConfig {
-  dim3 grid;
-  dim3 block;
-  uint32_t shared_bytes;
-  hipStream_t stream;
-  const LaunchAttribute* attributes;
-  uint32_t attribute_count;
-};
+using FunctionLaunchConfig = HipLaunchConfig<dim3, hipStream_t, uint32_t>;
 static_assert(sizeof(FunctionLaunchConfig) == 56 && offsetof(FunctionLaunchConfig, stream) == 32);
 
 // hipFunctionLaunchParams; the same in HIP 5.7
