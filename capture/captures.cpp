@@ -91,7 +91,10 @@ Captures::Ended Captures::end(Stream stream, uint64_t thread,
   if (capture->origin != stream) return {.answer = Answer::kUnmatched};
   if (capture->mode != Mode::kRelaxed && capture->thread != thread)
     return {.answer = Answer::kWrongThread};
-  Ended ended{.over = true, .graph = capture->graph, .graph_is_ours = capture->graph_is_ours};
+  Ended ended{.over = true,
+              .graph = capture->graph,
+              .graph_is_ours = capture->graph_is_ours,
+              .id = capture->id};
   const Nodes& last = capture->streams[stream].after;
   // Each other stream has been joined: somebody follows its last work.
   const bool joined = std::ranges::all_of(capture->streams, [&](const auto& one) {
@@ -108,16 +111,21 @@ Captures::Ended Captures::end(Stream stream, uint64_t thread,
   return ended;
 }
 
-void Captures::destroyed(Stream stream) {
-  if (!any()) return;
+Graph Captures::destroyed(Stream stream) {
+  if (!any()) return nullptr;
   const std::lock_guard lock(mutex_);
   Capture* const capture = of(stream);
-  if (capture == nullptr) return;
+  if (capture == nullptr) return nullptr;
   // Of an origin nobody can end the capture any more.
-  if (capture->origin == stream) return forget(*capture);
+  if (capture->origin == stream) {
+    const Graph graph = capture->graph_is_ours ? capture->graph : nullptr;
+    forget(*capture);
+    return graph;
+  }
   capture->valid = false;
   capture->streams.erase(stream);
   by_stream_.erase(stream);
+  return nullptr;
 }
 
 // ---- work ---------------------------------------------------------------------------------------

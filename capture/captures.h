@@ -96,11 +96,13 @@ class Captures {
     bool over = false;      // the capture exists no more
     Graph graph = nullptr;  // over: its graph
     bool graph_is_ours = true;
+    uint64_t id = 0;
   };
   // `has_dependents`: of a node of the graph, whoever added them.
   Ended end(Stream stream, uint64_t thread, const std::function<bool(Node)>& has_dependents);
-  // The stream is destroyed: a capture that it belongs to is not valid any more.
-  void destroyed(Stream stream);
+  // The stream is destroyed: a capture that it belongs to is not valid any more, and one that began
+  // on it is over. Returns the latter's graph if nobody else has it.
+  Graph destroyed(Stream stream);
   // hipThreadExchangeStreamCaptureMode; of the calling thread.
   static Mode exchange_mode(Mode mode) noexcept;
 

@@ -93,6 +93,7 @@ hipGraph_t Executables::graph_of(hipGraphExec_t executable, const char*& why) {
 
 Executables& executables() {
   // Never destroyed: hooks live until the process ends.
+  watch_forks();
   alignas(Executables) static std::byte storage[sizeof(Executables)];
   static Executables* const all = new (storage) Executables;
   return *all;

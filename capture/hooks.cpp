@@ -2,15 +2,10 @@
 #include "capture/runtime.h"
 #include "capture/turns.h"
 
-#include <unistd.h>
+#include <pthread.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdio>
-#include <cstring>
-#include <mutex>
 #include <new>
-#include <set>
 #include <utility>
 
 #include "base/hip_quirks.h"
@@ -19,6 +14,7 @@ namespace gfxgraph::capture {
 
 constinit std::atomic<Captures*> made_captures{nullptr};
 constinit thread_local int inside = 0;
+constinit bool is_child_of_fork = false;
 
 namespace {
 
@@ -29,52 +25,42 @@ constexpr uintptr_t kPerThread = 2;  // hipStreamPerThread
 // Its address is the key of this thread's own stream.
 constinit thread_local char per_thread = 0;
 
+// A thread's own stream ends with the thread. The next thread's may have the same key, and its work
+// must not become a part of a capture that nobody can end.
+struct EndOfThread {
+  ~EndOfThread() {
+    if (!is_child_of_fork) (void)captures().destroyed(&per_thread);
+  }
+};
+
+// Asked of each stream that becomes a part of a capture.
 bool is_blocking(Stream stream) {
-  if (stream == nullptr || stream == &per_thread) return stream != nullptr;
+  if (stream == &per_thread) {
+    static thread_local const EndOfThread at_end;
+    (void)at_end;
+    return true;
+  }
+  if (stream == nullptr) return false;
   unsigned int flags = 0;
   const hipError_t result =
       runtime::get_flags(static_cast<hipStream_t>(const_cast<void*>(stream)), &flags);
   return result != hipSuccess || (flags & hipStreamNonBlocking) == 0;
 }
 
-const char* name_of(hipError_t error) {
-  switch (error) {
-    case hipErrorOutOfMemory: return "hipErrorOutOfMemory";
-    case hipErrorIllegalState: return "hipErrorIllegalState";
-    case hipErrorStreamCaptureUnsupported: return "hipErrorStreamCaptureUnsupported";
-    case hipErrorStreamCaptureInvalidated: return "hipErrorStreamCaptureInvalidated";
-    case hipErrorStreamCaptureMerge: return "hipErrorStreamCaptureMerge";
-    case hipErrorStreamCaptureUnmatched: return "hipErrorStreamCaptureUnmatched";
-    case hipErrorStreamCaptureUnjoined: return "hipErrorStreamCaptureUnjoined";
-    case hipErrorStreamCaptureIsolation: return "hipErrorStreamCaptureIsolation";
-    case hipErrorStreamCaptureImplicit: return "hipErrorStreamCaptureImplicit";
-    case hipErrorCapturedEvent: return "hipErrorCapturedEvent";
-    case hipErrorStreamCaptureWrongThread: return "hipErrorStreamCaptureWrongThread";
-    default: return "an error of the runtime";
-  }
-}
-
-void tell(int index, hipError_t error, const char* why) {
-  static std::mutex mutex;
-  using Told = std::set<std::pair<int, int>>;
-  alignas(Told) static std::byte storage[sizeof(Told)];
-  static Told* const told = new (storage) Told;
-  const std::lock_guard lock(mutex);
-  try {
-    if (!told->emplace(index, error).second) return;
-  } catch (const std::bad_alloc&) {
-    // It is told once more.
-  }
-  char line[512];
-  const int size = std::snprintf(line, sizeof(line), "gfxgraph-capture: %s: %s (%d)%s%s\n",
-                                 display_name(index), name_of(error), static_cast<int>(error),
-                                 why == nullptr ? "" : ": ", why == nullptr ? "" : why);
-  if (size > 0) (void)!::write(STDERR_FILENO, line, std::min<size_t>(size, sizeof(line) - 1));
-}
-
 }  // namespace
 
+void watch_forks() noexcept {
+  // Captures are the parent's; from here on every call that is none of captures' own passes.
+  static const int watched = pthread_atfork(nullptr, nullptr, [] {
+    is_child_of_fork = true;
+    made_captures.store(nullptr);
+    ++inside;
+  });
+  (void)watched;
+}
+
 Captures& make_captures() noexcept {
+  watch_forks();
   alignas(Captures) static std::byte storage[sizeof(Captures)];
   static Captures* const made = new (storage) Captures(is_blocking);
   made_captures.store(made, std::memory_order_release);
@@ -97,7 +83,7 @@ uint64_t this_thread() noexcept {
   return number;
 }
 
-int runtime_version() noexcept {
+int runtime_version() {
   static std::atomic<int> known{-1};
   int version = known.load(std::memory_order_relaxed);
   if (version >= 0) return version;

@@ -38,6 +38,12 @@ class Inside {
   Inside& operator=(const Inside&) = delete;
 };
 
+// A child of fork() has no HIP, none of the other threads, and perhaps locks that they held: there
+// the layer takes none, and captures nothing.
+extern constinit bool is_child_of_fork;
+// Before the first lock.
+void watch_forks() noexcept;
+
 // What most calls look at, and go on.
 inline bool capturing() noexcept {
   const Captures* const made = made_captures.load(std::memory_order_acquire);
@@ -61,12 +67,19 @@ Stream key_of(hipStream_t stream) noexcept;
 Stream per_thread_key_of(hipStream_t stream) noexcept;
 uint64_t this_thread() noexcept;
 // As hipRuntimeGetVersion counts; 0: unknown.
-int runtime_version() noexcept;
+int runtime_version();
 
 // What the layer answers instead of the runtime: the next hipGetLastError() tells it, too. An error
 // is told to the user, once for each call and error.
 hipError_t answered(int index, Answer answer, const char* why = nullptr);
 hipError_t answered(int index, hipError_t error, const char* why = nullptr);
+
+// ---- told.cpp: lines on stderr
+
+// Once for each call and error. `why`: instead of what is always to be done about the error.
+void tell(int index, hipError_t error, const char* why);
+// A capture that ended with a graph.
+void tell_end(uint64_t id, size_t nodes);
 
 // ---- kept_order.cpp: empty nodes where the runtime would not keep the order of a graph
 // (base/hip_quirks.inc)
@@ -148,6 +161,21 @@ hipError_t without_throwing(int index, Call&& call) {
   }
 }
 
+// Work that is not done() ends its capture.
+class Unfinished {
+ public:
+  explicit Unfinished(Captures::Work& work) noexcept : work_(&work) {}
+  ~Unfinished() {
+    if (work_ != nullptr) work_->failed();
+  }
+  Unfinished(const Unfinished&) = delete;
+  Unfinished& operator=(const Unfinished&) = delete;
+  void done() noexcept { work_ = nullptr; }
+
+ private:
+  Captures::Work* work_;
+};
+
 // A call that gives work to `stream`: becomes nodes by build(Builder&) in a capture, else `pass`()
 // gives it to the runtime.
 template <typename Build, typename Pass>
@@ -158,6 +186,8 @@ hipError_t work(int index, Stream stream, Build&& build, Pass&& pass) {
     Captures::Work work = captures().work_on(stream);
     if (work.refused() != Answer::kSuccess) return answered(index, work.refused());
     if (work.captured()) {
+      // Also if the thread is cancelled inside of the runtime: nothing would follow the node.
+      Unfinished unfinished(work);
       const hipError_t result = without_throwing(index, [&] {
         Builder builder(work);
         const hipError_t built = build(builder);
@@ -169,7 +199,7 @@ hipError_t work(int index, Stream stream, Build&& build, Pass&& pass) {
         work.made(builder.made());
         return built;
       });
-      if (result != hipSuccess) work.failed();
+      if (result == hipSuccess) unfinished.done();
       return result;
     }
   }

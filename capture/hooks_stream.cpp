@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/environment.h"
 #include "capture/executables.h"
 #include "capture/hooks_internal.h"
 #include "capture/newer_hip.h"
@@ -20,10 +21,19 @@ bool is_mode(hipStreamCaptureMode mode) {
          mode == hipStreamCaptureModeRelaxed;
 }
 
+hipError_t refuse_begin(int index, Answer answer) {
+  return answered(index, answer,
+                  answer == Answer::kIllegalState
+                      ? "the stream belongs to a capture: end that one first"
+                      : "the null stream cannot be captured: take a stream that hipStreamCreate "
+                        "made, or hipStreamPerThread");
+}
+
 hipError_t begin(int index, Stream stream, hipStreamCaptureMode mode) {
+  if (is_child_of_fork) return answered(index, hipErrorNotInitialized);
   if (!is_mode(mode)) return answered(index, Answer::kInvalidValue);
   const Answer may = captures().may_begin(stream);
-  if (may != Answer::kSuccess) return answered(index, may);
+  if (may != Answer::kSuccess) return refuse_begin(index, may);
   hipGraph_t graph = nullptr;
   const hipError_t made = runtime::create_graph(&graph, 0u);
   if (made != hipSuccess) return answered(index, made, "the runtime makes no graph");
@@ -41,12 +51,22 @@ bool has_dependents(Node node) {
          count != 0;
 }
 
+// For GFXGRAPH_CAPTURE_LOG=1: who wants to see that the layer captures.
+void tell_end_if_wanted(uint64_t id, hipGraph_t graph) {
+  static const bool wanted =
+      gfxgraph::environment_word("GFXGRAPH_CAPTURE_LOG", {"0", "1"}, 0, 0) != 0;
+  size_t count = 0;
+  if (wanted && runtime::graph_nodes(graph, nullptr, &count) == hipSuccess) tell_end(id, count);
+}
+
 hipError_t end(int index, Stream stream, hipGraph_t* graph) {
+  if (is_child_of_fork) return answered(index, hipErrorNotInitialized);
   if (graph == nullptr) return answered(index, Answer::kInvalidValue);
   const Captures::Ended ended = captures().end(stream, this_thread(), has_dependents);
   const auto made = static_cast<hipGraph_t>(ended.graph);
   if (ended.answer == Answer::kSuccess) {
     *graph = made;
+    tell_end_if_wanted(ended.id, made);
     return hipSuccess;
   }
   if (ended.over) {
@@ -56,8 +76,22 @@ hipError_t end(int index, Stream stream, hipGraph_t* graph) {
   return answered(index, ended.answer);
 }
 
+constexpr const char* kForeignNode = "a node that the work is to follow is not of the graph";
+
+// Whether the graph has all nodes. Allocates.
+bool are_of(hipGraph_t graph, std::span<const hipGraphNode_t> nodes) {
+  if (nodes.empty()) return true;
+  size_t count = 0;
+  if (runtime::graph_nodes(graph, nullptr, &count) != hipSuccess || count == 0) return false;
+  std::vector<hipGraphNode_t> all(count);
+  if (runtime::graph_nodes(graph, all.data(), &count) != hipSuccess) return false;
+  return std::ranges::all_of(
+      nodes, [&](hipGraphNode_t node) { return std::ranges::find(all, node) != all.end(); });
+}
+
 hipError_t info(int index, Stream stream, hipStreamCaptureStatus* status, unsigned long long* id,
                 hipGraph_t* graph, const hipGraphNode_t** nodes, size_t* count) {
+  if (is_child_of_fork) return answered(index, hipErrorNotInitialized);
   if (status == nullptr) return answered(index, Answer::kInvalidValue);
   const Captures::Info known = captures().info(stream);
   if (known.answer != Answer::kSuccess) return answered(index, known.answer);
@@ -142,14 +176,17 @@ GFXGRAPH_NEWER_CAPTURE_HOOK(hipStreamBeginCaptureToGraph, hipStream_t stream, hi
                             const hipGraphNode_t* nodes, const void* edges, size_t count,
                             hipStreamCaptureMode mode) {
   constexpr int kIndex = kCall_hipStreamBeginCaptureToGraph;
+  if (is_child_of_fork) return answered(kIndex, hipErrorNotInitialized);
   (void)edges;  // no runtime of HIP gives them a meaning
   if (graph == nullptr || (nodes == nullptr && count != 0) || !is_mode(mode))
     return answered(kIndex, Answer::kInvalidValue);
   const Stream key = key_of(stream);
   executables().before_change();
   const Answer may = captures().may_begin(key);
-  if (may != Answer::kSuccess) return answered(kIndex, may);
+  if (may != Answer::kSuccess) return refuse_begin(kIndex, may);
   return without_throwing(kIndex, [&] {
+    if (!are_of(graph, {nodes, count}))
+      return answered(kIndex, Answer::kInvalidValue, kForeignNode);
     return answered(kIndex, captures().begin(key, static_cast<Mode>(mode), this_thread(), graph,
                                              false, Nodes(nodes, nodes + count)));
   });
@@ -197,9 +234,13 @@ GFXGRAPH_CAPTURE_HOOK hipError_t hipStreamUpdateCaptureDependencies(hipStream_t 
                                                                     size_t count,
                                                                     unsigned int flags) {
   constexpr int kIndex = kCall_hipStreamUpdateCaptureDependencies;
+  if (is_child_of_fork) return answered(kIndex, hipErrorNotInitialized);
   if ((nodes == nullptr && count != 0) || flags > hipStreamSetCaptureDependencies)
     return answered(kIndex, Answer::kInvalidValue);
   return without_throwing(kIndex, [&] {
+    const auto graph = static_cast<hipGraph_t>(captures().info(key_of(stream)).graph);
+    if (graph != nullptr && !are_of(graph, {nodes, count}))
+      return answered(kIndex, Answer::kInvalidValue, kForeignNode);
     const Nodes given(nodes, nodes + count);
     return answered(kIndex, captures().set_dependencies(key_of(stream), given,
                                                         flags == hipStreamSetCaptureDependencies));
@@ -289,6 +330,10 @@ GFXGRAPH_CAPTURE_HOOK hipError_t hipStreamQuery_spt(hipStream_t stream) {
                      [&] { return real(kCall_hipStreamQuery_spt, stream); });
 }
 GFXGRAPH_CAPTURE_HOOK hipError_t hipStreamDestroy(hipStream_t stream) {
-  if (capturing() && stream != nullptr) captures().destroyed(key_of(stream));
+  // Handles that stand for no stream of the program (null, legacy, per thread) are not destroyed.
+  if (capturing() && key_of(stream) == static_cast<Stream>(stream)) {
+    const Graph graph = captures().destroyed(key_of(stream));
+    if (graph != nullptr) (void)runtime::destroy_graph(static_cast<hipGraph_t>(graph));
+  }
   return real(kCall_hipStreamDestroy, stream);
 }

@@ -13,7 +13,9 @@ constinit thread_local bool has_turn = false;
 }  // namespace
 
 Turn::Turn() {
-  if (has_turn || !hip_quirk_avoided(HipQuirk::kGraphKernelsMix, runtime_version())) return;
+  if (has_turn || is_child_of_fork ||
+      !hip_quirk_avoided(HipQuirk::kGraphKernelsMix, runtime_version()))
+    return;
   at_graphs.lock();
   has_turn = true;
   mine_.emplace();

@@ -312,11 +312,18 @@ TEST_F(CapturesTest, ADestroyedStreamLeavesNothingBehind) {
   add(1, 1);
   record(1, 1);
   wait(2, 1);
-  captures_.destroyed(stream(2));
+  EXPECT_EQ(captures_.destroyed(stream(3)), nullptr);  // of no capture
+  EXPECT_EQ(status(1), Status::kActive);
+  EXPECT_EQ(captures_.destroyed(stream(2)), nullptr);
   EXPECT_EQ(status(2), Status::kNone);
   EXPECT_EQ(end(1).answer, Answer::kInvalidated);
   begin(1);
-  captures_.destroyed(stream(1));
+  EXPECT_EQ(captures_.destroyed(stream(1)), kGraph);
+  EXPECT_FALSE(captures_.any());
+  // The program's own graph stays its own.
+  ASSERT_EQ(captures_.begin(stream(1), Mode::kGlobal, kThread, kGraph, false, {}),
+            Answer::kSuccess);
+  EXPECT_EQ(captures_.destroyed(stream(1)), nullptr);
   EXPECT_FALSE(captures_.any());
 }
 
