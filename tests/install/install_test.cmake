@@ -52,6 +52,11 @@ if(NOT SANITIZE AND EXISTS ${BINARY_DIR}/bin/gfxgraph AND EXISTS ${BINARY_DIR}/s
   run(${WORK_DIR}/tools/bin/gfxgraph run -- ${BINARY_DIR}/samples/saxpy)
   run(${WORK_DIR}/tools/bin/gfxgraph-record --device emulated -o ${trace} -- ${BINARY_DIR}/samples/saxpy)
   run(${WORK_DIR}/tools/bin/gfxgraph-replay ${trace} --device emulated --verify)
+  # A program that is linked with the layer of stream capture needs no option.
+  run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE_DIR}/tests/install/linked -B ${WORK_DIR}/linked -DCMAKE_PREFIX_PATH=${WORK_DIR}/tools
+    -DCMAKE_CXX_COMPILER=${CXX} "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
+  run(${CMAKE_COMMAND} --build ${WORK_DIR}/linked)
+  run(${WORK_DIR}/tools/bin/gfxgraph run -- ${WORK_DIR}/linked/linked)
   if(EXISTS ${BINARY_DIR}/tests/e2e/misbehave)
     execute_process(COMMAND ${WORK_DIR}/tools/bin/gfxgraph run -- ${BINARY_DIR}/tests/e2e/misbehave fault
       RESULT_VARIABLE result ERROR_VARIABLE text)
