@@ -1,7 +1,7 @@
-"""check.py BUILD_TREE: a decode step of llama.cpp, recorded without touching llama.cpp, goes on with its tokens.
+"""check.py BUILD_TREE [--capture]: a decode step of llama.cpp, recorded without touching llama.cpp, goes on with its tokens.
 
 llama.cpp is Debian forky's, with its HIP backend, on a model of random weights (make_model.py). Its tokens are those that the
-program prints when it runs without recorder. scripts/experiments/check-llama says what it needs, and calls this from the root of the
+program prints when it runs without recorder. --capture: only that its graphs, captured by gfxgraph's layer, give its tokens. scripts/experiments/check-llama says what it needs, and calls this from the root of the
 repository.
 """
 
@@ -43,9 +43,12 @@ class Llama:
         return ["/usr/bin/llama-completion", "-m", self.scratch / "model.gguf", "-ngl", "99", "-c", CONTEXT, "-n", tokens, "--temp", "0",
                 "--seed", "1", "-no-cnv", "-p", "hello", "--no-warmup", "--ignore-eos", "--no-display-prompt"]
 
+    def start(self, tokens, *options):
+        return self.gfxgraph("gfxgraph", "run", *options, "--device", "emulated", "--", *self.program(tokens))
+
     def run(self, tokens, *options):
         """Its tokens, and how many the prompt has."""
-        done = self.gfxgraph("gfxgraph", "run", *options, "--device", "emulated", "--", *self.program(tokens))
+        done = self.start(tokens, *options)
         return words(done.stdout), int(re.search(r"prompt eval time = .* / +(\d+) tokens", done.stderr).group(1))
 
     def record(self, trace, tokens, *options):
@@ -167,14 +170,24 @@ def check_launches(llama):
     return f"{len(got) - 1} from a step of {whole['periods'][0]['kernels']} launches"
 
 
-def check_capture(llama):
-    """Its graphs are captured by gfxgraph's layer, and recorded as the program sees them."""
-    expected, _ = llama.run(FEW)
-    expect("with the capture layer", llama.run(FEW, "--capture")[0], expected)
-    expect("recorded with it", llama.record("capture.gfxg", FEW, "--capture"), expected)
+def check_capture(llama, without_graphs):
+    """Its graphs are captured by gfxgraph's layer, which tells each, and recorded as the program sees them."""
+    expected, _ = llama.run(TOKENS)
+    layered = llama.start(TOKENS, "--capture")
+    expect("with the capture layer", words(layered.stdout), expected)
+    nodes = captured_nodes(layered.stderr)
+    require(nodes, "the layer captured nothing")
+    # The comparison can fail: who captures nothing tells nothing.
+    expect("captured without graphs", captured_nodes(without_graphs.start(FEW, "--capture").stderr), [])
+    expect("recorded with it", llama.record("capture.gfxg", TOKENS, "--capture"), expected)
     launched = llama.info("capture.gfxg")["events"].get("graph_launch", 0)
     require(launched > 0, "no graph was launched")
-    return f"{launched} graph launches"
+    return f"{len(expected)} tokens from {launched} launches of graphs, captured {len(nodes)} times ({min(nodes)} to {max(nodes)} nodes)"
+
+
+def captured_nodes(text):
+    """How many nodes the graph of each capture has, as the layer tells with GFXGRAPH_CAPTURE_LOG=1."""
+    return [int(count) for count in re.findall(r"^gfxgraph-capture: capture \d+: (\d+) nodes$", text, re.MULTILINE)]
 
 
 def main():
@@ -183,14 +196,19 @@ def main():
     scratch = Path("build/llama")
     scratch.mkdir(parents=True, exist_ok=True)
     (scratch / "model.gguf").write_bytes(make_model.model(SEED))
+    log = {"GFXGRAPH_CAPTURE_LOG": "1"}
+    parts = []
     try:
-        graphs = check_graphs(Llama(build, scratch, {}))
-        captured = check_capture(Llama(build, scratch, {}))
-        launches = check_launches(Llama(build, scratch, WITHOUT_GRAPHS))
+        if "--capture" not in sys.argv[2:]:
+            parts.append(check_graphs(Llama(build, scratch, {})))
+        captured = check_capture(Llama(build, scratch, log), Llama(build, scratch, {**log, **WITHOUT_GRAPHS}))
+        parts.append("with the capture layer: " + captured)
+        if "--capture" not in sys.argv[2:]:
+            parts.append("without graphs: " + check_launches(Llama(build, scratch, WITHOUT_GRAPHS)))
     except Failure as failure:
         print(f"check-llama: {failure}", file=sys.stderr)
         return 1
-    print(f"llama.cpp's own tokens: {graphs}; with the capture layer: {captured}; without graphs: {launches}; {time.monotonic() - begun:.0f} s")
+    print(f"llama.cpp's own tokens: {'; '.join(parts)}; {time.monotonic() - begun:.0f} s")
     return 0
 
 
