@@ -270,20 +270,21 @@ void* const gfxgraph_hip_error_wrappers[kRowCount] = {
 #include "hsa/hip_errors/hip_errors.inc"
 };
 
-// For programs that look up HIP functions at run time (Python's ctypes, Triton).
+// For programs that look up HIP functions at run time (Python's ctypes, Triton). Behind this library
+// there may be others with hooks, which the program is linked with.
 extern "C" __attribute__((visibility("hidden"))) DlsymAnswer
 gfxgraph_resolve_dlsym(void* handle, const char* name) {
-  const auto system = gfxgraph::preload::system_dlsym();
-  const DlsymAnswer ask_the_system{reinterpret_cast<void*>(system), 0};
-  if (name == nullptr || !gfxgraph::preload::may_be_hip(name)) return ask_the_system;
+  const auto next = gfxgraph::preload::next_dlsym();
+  const DlsymAnswer ask_the_next_one{reinterpret_cast<void*>(next), 0};
+  if (name == nullptr || !gfxgraph::preload::may_be_hip(name)) return ask_the_next_one;
   const int row = find_row(name);
-  if (row < 0) return ask_the_system;
+  if (row < 0) return ask_the_next_one;
   if (handle == RTLD_NEXT || handle == RTLD_DEFAULT) {
-    if (real_function(row) != nullptr) return ask_the_system;
+    if (real_function(row) != nullptr) return ask_the_next_one;
     // The runtime lacks this function although its stub exists. A lookup from here finds nothing
     // and sets dlerror().
-    return {gfxgraph::preload::call_dlsym(system, RTLD_NEXT, name), 1};
+    return {gfxgraph::preload::call_dlsym(next, RTLD_NEXT, name), 1};
   }
-  void* const found = gfxgraph::preload::call_dlsym(system, handle, name);
+  void* const found = gfxgraph::preload::call_dlsym(next, handle, name);
   return {found == nullptr ? nullptr : replacement(name, found), 1};
 }
