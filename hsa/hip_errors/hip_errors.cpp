@@ -270,8 +270,8 @@ void* const gfxgraph_hip_error_wrappers[kRowCount] = {
 #include "hsa/hip_errors/hip_errors.inc"
 };
 
-// For programs that look up HIP functions at run time (Python's ctypes, Triton). Behind this library
-// there may be others with hooks, which the program is linked with.
+// For programs that look up HIP functions at run time (Python's ctypes, Triton). Behind this
+// library there may be others with hooks, which the program is linked with.
 extern "C" __attribute__((visibility("hidden"))) DlsymAnswer
 gfxgraph_resolve_dlsym(void* handle, const char* name) {
   const auto next = gfxgraph::preload::next_dlsym();

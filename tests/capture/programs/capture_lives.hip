@@ -85,7 +85,7 @@ struct Way {
   void (*leave)(Open&);
 };
 constexpr Way kWays[] = {
-    {"returns", returns}, {"exits", exits}, {"throws", throws}, {"is cancelled", is_cancelled}};
+    {"returns", returns}, {"calls pthread_exit", exits}, {"leaves by an exception", throws}, {"is cancelled", is_cancelled}};
 
 struct Task {
   const Way& way;

@@ -192,6 +192,19 @@ void ids() {
 
 // ---- graphs that the program has a hand in -------------------------------------------------------
 
+// The second run when the first one is done: roots that the program itself makes begin too early on some
+// runtimes (HipQuirk::kRootsBeginEarly).
+void run_apart(hipGraph_t graph, hipStream_t stream) {
+  hipGraphExec_t executable = nullptr;
+  OK(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  OK(hipGraphDestroy(graph));
+  for (int i = 0; i < 2; ++i) {
+    OK(hipGraphLaunch(executable, stream));
+    OK(hipStreamSynchronize(stream));
+  }
+  OK(hipGraphExecDestroy(executable));
+}
+
 void dependencies() {
   Buffer a, b;
   const hipStream_t stream = make_stream();
@@ -221,7 +234,7 @@ void dependencies() {
   expect(count == 1, "replaced by the work: " + std::to_string(count));
   OK(hipStreamEndCapture(stream, &graph));
   expect(graph == live, "another graph");
-  run(graph, stream);
+  run_apart(graph, stream);
   a.holds(2, "the stream's first node");
   b.holds(7, "set to 6, and 1 more");
   // The work follows nothing: a second root, which is joined by being among the last nodes.
@@ -275,7 +288,7 @@ void to_graph() {
     ANSWERS(901, hipStreamEndCapture(stream, &ended));
     expect(ended == nullptr, "a graph of an invalid capture");
     expect(nodes_of(graph) >= 4, "the program's graph lost nodes");
-    run(graph, stream);
+    run_apart(graph, stream);
     a.holds(34, "set to 30, and 4 more");
     b.holds(45, "set to 40, and 5 more");
   }
