@@ -25,6 +25,26 @@ namespace {
 
 using Work = std::function<void()>;
 
+void (*pause_failing)(bool paused) noexcept = nullptr;
+
+// The fake's own allocations do not fail.
+class Allocating {
+ public:
+  Allocating() {
+    if (depth++ == 0) pause(true);
+  }
+  ~Allocating() {
+    if (--depth == 0) pause(false);
+  }
+
+ private:
+  static void pause(bool paused) {
+    if (pause_failing != nullptr) pause_failing(paused);
+  }
+  static thread_local int depth;
+};
+thread_local int Allocating::depth = 0;
+
 std::atomic<int> in_kernels{0};
 std::atomic<bool> were_mixed{false};
 
@@ -89,6 +109,7 @@ Work added_in_graph(void** params) {
 
 namespace gfxgraph::capture::testing {
 
+void pause_with(void (*pause)(bool paused) noexcept) noexcept { pause_failing = pause; }
 bool mixed() noexcept { return were_mixed; }
 void meet_in_launches(int threads) noexcept {
   const std::lock_guard lock(meeting);
@@ -117,6 +138,7 @@ namespace {
 
 hipError_t add(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* after, size_t count,
                Work work) {
+  const Allocating here;
   auto made = std::make_unique<hipGraphNode>();
   made->work = std::move(work);
   for (size_t i = 0; i < count; ++i) {
@@ -198,6 +220,7 @@ hipError_t hipMemsetAsync(void* address, int value, size_t bytes, hipStream_t) {
 }
 
 hipError_t hipGraphCreate(hipGraph_t* graph, unsigned int) {
+  const Allocating here;
   *graph = new ihipGraph;
   return hipSuccess;
 }
@@ -206,6 +229,7 @@ hipError_t hipGraphDestroy(hipGraph_t graph) {
   return hipSuccess;
 }
 hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t graph) {
+  const Allocating here;
   *clone = new ihipGraph;
   for (Work& work : all_of(*graph)) {
     hipGraphNode_t node = nullptr;
@@ -222,6 +246,7 @@ hipError_t hipGraphAddKernelNode(hipGraphNode_t* node, hipGraph_t graph,
 hipError_t hipGraphAddMemsetNode(hipGraphNode_t* node, hipGraph_t graph,
                                  const hipGraphNode_t* after, size_t count,
                                  const hipMemsetParams* params) {
+  const Allocating here;
   return add(node, graph, after, count, [set = *params] {
     std::memset(set.dst, static_cast<int>(set.value), set.width * set.elementSize);
   });
@@ -232,16 +257,19 @@ hipError_t hipGraphAddEmptyNode(hipGraphNode_t* node, hipGraph_t graph, const hi
 }
 hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* node, hipGraph_t graph,
                                      const hipGraphNode_t* after, size_t count, hipGraph_t child) {
+  const Allocating here;
   return add(node, graph, after, count, [work = all_of(*child)] {
     for (const Work& one : work) one();
   });
 }
 hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t* nodes, size_t* count) {
+  const Allocating here;
   std::vector<hipGraphNode_t> all;
   for (const auto& node : graph->nodes) all.push_back(node.get());
   return give(nodes, count, all);
 }
 hipError_t hipGraphGetRootNodes(hipGraph_t graph, hipGraphNode_t* nodes, size_t* count) {
+  const Allocating here;
   std::vector<hipGraphNode_t> all;
   for (const auto& node : graph->nodes)
     if (node->after.empty()) all.push_back(node.get());
@@ -254,12 +282,14 @@ hipError_t hipGraphNodeGetDependentNodes(hipGraphNode_t node, hipGraphNode_t* no
 
 hipError_t hipGraphInstantiate(hipGraphExec_t* executable, hipGraph_t graph, hipGraphNode_t*, char*,
                                size_t) {
+  const Allocating here;
   const MixedCall call;
   *executable = new hipGraphExec{all_of(*graph)};
   return hipSuccess;
 }
 hipError_t hipGraphExecUpdate(hipGraphExec_t executable, hipGraph_t graph, hipGraphNode_t*,
                               hipGraphExecUpdateResult* result) {
+  const Allocating here;
   const MixedCall call;
   executable->work = all_of(*graph);
   *result = hipGraphExecUpdateSuccess;

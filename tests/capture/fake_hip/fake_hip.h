@@ -3,6 +3,8 @@
 
 namespace gfxgraph::capture::testing {
 
+// Called around the fake's own allocations, which are not to fail (tests/support/allocations.h).
+void pause_with(void (*pause)(bool paused) noexcept) noexcept;
 // Whether two threads were at once in calls that HIP 5 mixes (HipQuirk::kGraphKernelsMix).
 bool mixed() noexcept;
 // Each hipGraphLaunch from now on waits until as many threads are in one; 0 ends that. After
