@@ -104,7 +104,7 @@ def go_on(llama, steps, way, end, hold=()):
 def by_files(llama, step, kinds, way, tokens, position):
     """gfxgraph-replay in a process for each token; the keys and values go from one to the next in a file."""
     embeddings = make_model.embeddings(SEED)
-    logits, cache = llama.scratch / "logits.bin", llama.scratch / "cache.bin"
+    logits, cache, left = (llama.scratch / name for name in ("logits.bin", "cache.bin", "left.bin"))
     cache_bytes = make_model.LAYERS * 2 * CONTEXT * make_model.KEYS * 2
     buffers = llama.info(step.trace)["buffers"]
     (cache_name,) = (buffer["name"] for buffer in buffers if buffer["size_bytes"] == cache_bytes)
@@ -123,7 +123,8 @@ def by_files(llama, step, kinds, way, tokens, position):
         name, offset, size = step.output
         llama.gfxgraph("gfxgraph-replay", llama.scratch / step.trace, "--device", "emulated", "--mode", way[0], "--layout",
                        way[1], *options, "--output", f"{name}+{offset}:{size}={logits}", "--output",
-                       f"{cache_name}={cache}")
+                       f"{cache_name}={left}")
+        left.replace(cache)
         decided.append(llama_inputs.decide(logits.read_bytes()))
     return decided
 
