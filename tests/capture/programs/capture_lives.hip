@@ -87,7 +87,7 @@ struct Way {
   void (*leave)(Open&);
 };
 constexpr Way kWays[] = {
-    {"returns", returns}, {"calls pthread_exit", exits}, {"leaves by an exception", throws}, {"is cancelled", is_cancelled}};
+    {"ends by its return", returns}, {"calls pthread_exit", exits}, {"leaves by an exception", throws}, {"is cancelled", is_cancelled}};
 
 struct Task {
   const Way& way;
