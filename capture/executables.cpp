@@ -9,6 +9,11 @@
 
 namespace gfxgraph::capture {
 
+std::unique_lock<std::mutex> Executables::locked() {
+  watch_forks();
+  return std::unique_lock(mutex_);
+}
+
 void Executables::update() {
   any_alive_.store(
       std::ranges::any_of(graphs_, [](const auto& one) { return !one.second.destroyed; }),
@@ -26,7 +31,7 @@ void Executables::release(Executable& executable) {
 }
 
 void Executables::made(hipGraphExec_t executable, hipGraph_t graph) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   try {
     Executable& one = all_[executable];
     release(one);
@@ -40,7 +45,7 @@ void Executables::made(hipGraphExec_t executable, hipGraph_t graph) {
 }
 
 void Executables::destroyed(hipGraphExec_t executable) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   const auto found = all_.find(executable);
   if (found == all_.end()) return;
   release(found->second);
@@ -49,12 +54,12 @@ void Executables::destroyed(hipGraphExec_t executable) {
 }
 
 void Executables::changed(hipGraphExec_t executable) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   if (const auto found = all_.find(executable); found != all_.end()) found->second.changed = true;
 }
 
 Executables::Destroy Executables::destroyed(hipGraph_t graph) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   const auto used = graphs_.find(graph);
   if (used == graphs_.end()) return Destroy::kNow;
   if (std::exchange(used->second.destroyed, true)) return Destroy::kTwice;
@@ -63,7 +68,7 @@ Executables::Destroy Executables::destroyed(hipGraph_t graph) {
 }
 
 void Executables::clone_alive() {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   for (auto& [handle, one] : all_) {
     const auto used = one.clone ? graphs_.end() : graphs_.find(one.graph);
     if (used == graphs_.end() || used->second.destroyed) continue;
@@ -78,7 +83,7 @@ void Executables::clone_alive() {
 }
 
 hipGraph_t Executables::graph_of(hipGraphExec_t executable, const char*& why) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   const auto found = all_.find(executable);
   if (found == all_.end() || found->second.graph == nullptr) {
     why = "what the executable graph holds is not known";
@@ -93,7 +98,6 @@ hipGraph_t Executables::graph_of(hipGraphExec_t executable, const char*& why) {
 
 Executables& executables() {
   // Never destroyed: hooks live until the process ends.
-  watch_forks();
   alignas(Executables) static std::byte storage[sizeof(Executables)];
   static Executables* const all = new (storage) Executables;
   return *all;

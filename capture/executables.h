@@ -41,6 +41,7 @@ class Executables {
     size_t executables = 0;
     bool destroyed = false;  // by the program
   };
+  std::unique_lock<std::mutex> locked();
   void clone_alive();
   void release(Executable& executable);
   void update();

@@ -294,6 +294,16 @@ void forked() {
   all_works("after the fork");
 }
 
+// Who forks before HIP is used: the child has it, as the parent does.
+void uses_hip() {
+  all_works("a child from before HIP was used");
+  _exit(failure.empty() ? 0 : 1);
+}
+void forked_early() {
+  expect(status_of_child(uses_hip) == 0, "a child from before HIP was used");
+  all_works("its parent");
+}
+
 // ---- streams and memory -------------------------------------------------------------------------
 
 void streams() {
@@ -388,6 +398,7 @@ int main(int argc, char** argv) {
       {"per_thread", per_thread},
       {"inside", inside},
       {"forked", forked},
+      {"forked_early", forked_early},
       {"streams", streams},
       {"memory", memory},
   };
