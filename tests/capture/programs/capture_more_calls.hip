@@ -95,7 +95,7 @@ bool called_twice(const Scene& scene) { return scene.called == 2 && unchanged(sc
 constexpr int kByte = 7;
 bool set_bytes(const Scene& scene) { return all(scene.zeros.now(), 0x07070708); }
 
-const std::vector<Row> kOwn = {
+const std::vector<Row> kPerThread = {
     own("hipLaunchKernel_spt", "captured",
         [](Scene& s) {
           Arguments a(s);
@@ -291,7 +291,7 @@ std::vector<Row> newer() {
 
 std::vector<Row> rows() {
   std::vector<Row> all = newer();
-  all.insert(all.end(), kOwn.begin(), kOwn.end());
+  all.insert(all.end(), kPerThread.begin(), kPerThread.end());
   return all;
 }
 
