@@ -27,6 +27,7 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program);
 // those of gfxgraph check.
 int check_program(const std::string& device, bool capture, const std::vector<std::string>& options,
                   const std::vector<char*>& program);
+int merge_command(int argc, char** argv);
 int coverage_command(int argc, char** argv);
 int verify_command(int argc, char** argv);
 int recover_command(int argc, char** argv);

@@ -12,7 +12,7 @@ from pathlib import Path
 from harness import main, require, run
 
 TOPICS = (("gfxgraph",), ("gfxgraph-record",), ("gfxgraph-replay",), *(("gfxgraph", command) for command in (
-    "run", "accelerate", "info", "check", "provenance", "coverage", "verify", "recover", "diff", "extract", "export", "report", "doctor")))
+    "run", "accelerate", "info", "check", "merge", "provenance", "coverage", "verify", "recover", "diff", "extract", "export", "report", "doctor")))
 
 
 def help_of(build, topic):
@@ -41,6 +41,9 @@ def examples(build, scratch):
                     shutil.copy(recorded, folder / name)
             if "recover" in example:
                 (folder / "app.gfxg").unlink()
+            if "merge" in example:
+                for number in (1, 2):
+                    run(build.tool("gfxgraph", "check", "--shard", f"{number}/2", recorded, "-o", folder / f"{number}.part"))
             done = subprocess.run(["bash", "-c", example], cwd=folder, capture_output=True, text=True, timeout=120,
                                   stdin=subprocess.DEVNULL, env=environment)
             require(done.returncode == 0, f"{example}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")

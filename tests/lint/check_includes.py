@@ -38,6 +38,7 @@ ROOMS = {
     },
     "check": {
         "report": {"budget.h"},
+        "shard": {"report"},
         "memory": {"budget.h", "report"},
         "lanes": {"budget.h", "memory", "report"},
         "order": {"budget.h", "listener.h", "lanes", "memory"},
@@ -53,7 +54,7 @@ ROOMS = {
     "tools": {
         "trace": {"cli.h"},
         "info": {"cli.h", "commands.h", "read_limits.h", "worker.h", "trace"},
-        "check": {"cli.h", "commands.h", "read_limits.h", "temporary_folder.h", "worker.h", "trace"},
+        "check": {"cli.h", "commands.h", "read_limits.h", "result_file.h", "temporary_folder.h", "worker.h", "trace"},
         "coverage": {"cli.h", "commands.h", "read_limits.h", "worker.h"},
         "diff": {"cli.h", "commands.h", "read_limits.h", "result_file.h", "worker.h", "trace"},
         "doctor": {"cli.h", "commands.h", "temporary_folder.h"},

@@ -13,6 +13,7 @@ COMMANDS = {
     "info_lint": "info attack.gfxg --ranges --lint",
     "dag": "info attack.gfxg --dag json",
     "check": "check attack.gfxg --tool all -o check.json --json",
+    "shard": "check attack.gfxg --shard 1/1 -o attack.part",
     "provenance": "provenance attack.gfxg --write -o proven.gfxg",
     "extract": "extract attack.gfxg --launches 0:1 -o part.gfxg",
     "standalone": "extract attack.gfxg --kernel * --standalone folder",

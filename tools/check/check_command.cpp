@@ -23,7 +23,10 @@
 #include "check/report/baseline.h"
 #include "check/report/selection.h"
 #include "check/report/suppression.h"
+#include "check/shard/part.h"
 #include "format/read/reader.h"
+#include "format/write/writer.h"
+#include "tools/check/check_output.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"
@@ -86,29 +89,6 @@ Result<std::vector<check::KnownFinding>> read_baselines(const std::vector<std::s
   return all;
 }
 
-std::string render(const std::vector<check::TraceReport>& traces, const std::string& format,
-                   bool with_code) {
-  if (format == "json") return check::render_json(traces);
-  if (format == "sarif") return check::render_sarif(traces);
-  return check::render_text(traces, with_code);
-}
-
-// The first line of a finding begins with "TRACE: error CODE: "; other lines of it are indented.
-console::Style style_of(std::string_view line) {
-  if (line.starts_with(' ')) return console::Style::kPlain;
-  if (line.find(": error ") != line.npos) return console::Style::kError;
-  return line.find(": warning ") != line.npos ? console::Style::kWarning : console::Style::kPlain;
-}
-
-// Before the work, which may be long; nothing for standard output.
-Result<std::optional<NewFile>> open_output(const std::string& path,
-                                           std::span<const std::string> inputs) {
-  GFXGRAPH_TRY(check_distinct(std::span(&path, 1), inputs));
-  if (path.empty()) return std::nullopt;
-  GFXGRAPH_ASSIGN_OR_RETURN(NewFile file, NewFile::create(path, FileUse::kReport));
-  return file;
-}
-
 // A wrong command line: names what is wrong.
 int usage(const Error& error) {
   report(error);
@@ -138,14 +118,6 @@ int exit_code_of(const check::Report& report, const format::Trace& trace,
   return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
 }
 
-// Of the codes of two traces, the one that names the worse result.
-int worse_of(int a, int b) {
-  constexpr int kWorstFirst[] = {kExitUnsafeLanes, kExitUsage, kExitFailed, kExitDataLost};
-  for (const int code : kWorstFirst)
-    if (a == code || b == code) return code;
-  return kExitOk;
-}
-
 // What is the same for each trace.
 struct Request {
   check::CheckOptions options;
@@ -154,6 +126,75 @@ struct Request {
   std::string fail_on;
   bool torn = false;
 };
+
+// What gfxgraph merge compares: a digest stands for what is long.
+std::string digest_of(std::string_view text) {
+  const format::BlobId id = format::hash_bytes(std::as_bytes(std::span(text)));
+  return fmt::format("{:016x}{:016x}", id.high, id.low);
+}
+
+std::string text_of(const std::vector<check::Suppression>& suppressions) {
+  std::string all;
+  for (const check::Suppression& one : suppressions)
+    all += fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", one.where,
+                       check::class_text(one.finding_class).code, one.kernel, one.file, one.line,
+                       one.reason);
+  return fmt::format("{} of digest {}", counted(suppressions.size(), "line"), digest_of(all));
+}
+
+std::string text_of(const std::vector<check::KnownFinding>& known) {
+  std::string all;
+  for (const check::KnownFinding& one : known)
+    all += fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", one.report,
+                       check::class_text(one.finding_class).code, one.kernel, one.file, one.line,
+                       one.kernel_offset);
+  return fmt::format("{} of digest {}", counted(known.size(), "finding"), digest_of(all));
+}
+
+// Words of the command line as they are, for messages.
+struct Given {
+  std::vector<std::string> launches;
+  std::string masked_lane = "warn";
+  std::string format = "text";
+  bool with_code = false;
+};
+
+// All that reports depend on; --threads is not of these.
+std::vector<check::PartOption> options_of(const Request& request, const Given& given) {
+  const check::CheckOptions& options = request.options;
+  std::vector<std::string> tools;
+  for (size_t n = 0; n < check::kTools; ++n)
+    if (options.selection.tools[n])
+      tools.emplace_back(check::tool_name(static_cast<check::Tool>(n)));
+  const auto flag = [](bool set) { return set ? "true" : "false"; };
+  return {{"--tool", fmt::format("{}", fmt::join(tools, ","))},
+          {"--kernel", fmt::format("{}", fmt::join(options.selection.kernels, "' '"))},
+          {"--launch", fmt::format("{}", fmt::join(given.launches, "' '"))},
+          {"--suppress", text_of(request.suppressions)},
+          {"--baseline", text_of(request.known)},
+          {"--fail-on", request.fail_on},
+          {"--masked-lane", given.masked_lane},
+          {"--strict", flag(options.strict)},
+          {"--allow-torn", flag(request.torn)},
+          {"--max-seconds", fmt::format("{}", options.limits.seconds)},
+          {"--max-instructions", fmt::format("{}", options.limits.instructions)},
+          {"--max-instructions-without-end", fmt::format("{}", options.livelock_instructions)},
+          {"--max-memory", fmt::format("{}", options.limits.memory_bytes)},
+          {"--format", given.format},
+          {"--disassembly", flag(given.with_code)}};
+}
+
+// Without the traces' reports.
+check::Part part_of(const check::Shard& shard, const std::vector<std::string>& paths,
+                    const Request& request, const Given& given) {
+  check::Part part;
+  part.version = GFXGRAPH_VERSION;
+  part.shard = shard;
+  part.names = paths;
+  part.options = options_of(request, given);
+  for (const check::Suppression& one : request.suppressions) part.suppressions.push_back(one.where);
+  return part;
+}
 
 struct Outcome {
   check::TraceReport trace;
@@ -256,20 +297,18 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
       "--strict); 2: wrong command line; 3: a budget is spent, or the trace is damaged or "
       "incomplete.\n\n"
       "Example: gfxgraph check app.gfxg --tool memcheck,synccheck\n"
-      "Example: gfxgraph check app.gfxg before.gfxg --format sarif -o check.sarif",
+      "Example: gfxgraph check app.gfxg before.gfxg --format sarif -o check.sarif\n"
+      "Example: gfxgraph check app.gfxg before.gfxg --shard 1/8 -o 1.part",
       "gfxgraph check");
   std::vector<std::string> paths;
-  std::string masked_lane = "warn";
-  std::string format_name = "text";
+  Given given;
   std::string tools;
-  std::vector<std::string> launches;
   std::vector<std::string> suppression_files;
   std::vector<std::string> baseline_files;
   std::string fail_on = "error";
   std::string output;
   check::CheckOptions options;
   bool torn = false;
-  bool with_code = false;
   app.add_option("TRACE", paths, "trace files; several get one report")->required();
   app.add_option("--tool", tools,
                  "comma-separated: memcheck, synccheck, lanes, apicheck (these are the default), "
@@ -279,7 +318,7 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
       ->type_name("GLOB")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--launch", launches,
+  app.add_option("--launch", given.launches,
                  "report only launch N, or N to the one before M; may be repeated")
       ->type_name("N[:M]")
       ->expected(1)
@@ -301,15 +340,15 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
       ->check(CLI::IsMember({"error", "warning", "note"}))
       ->capture_default_str();
   app.add_option("-o,--output", output, "write the report to this file")->type_name("FILE");
-  app.add_option("--masked-lane", masked_lane,
+  app.add_option("--masked-lane", given.masked_lane,
                  "inactive lanes with addresses outside every buffer: off, warn, error, or literal "
                  "(also stale and undefined addresses)")
       ->check(CLI::IsMember({"off", "warn", "error", "literal"}));
   app.add_flag("--strict", options.strict,
                "treat warnings as errors, and end with exit code 3 if a launch was not checked");
-  app.add_option("--format", format_name, "text, json or sarif (SARIF 2.1.0)")
+  app.add_option("--format", given.format, "text, json or sarif (SARIF 2.1.0)")
       ->check(CLI::IsMember({"text", "json", "sarif"}));
-  app.add_flag("--disassembly", with_code,
+  app.add_flag("--disassembly", given.with_code,
                "print the instructions around each finding, and mark (*) those that compute its "
                "address; JSON always has them");
   bool json = false;
@@ -329,13 +368,18 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
                  "stop if live buffers and code need more: bytes, or a number with KiB, MiB "
                  "or GiB (default: half of this machine's memory)")
       ->transform(CLI::AsSizeValue(false));
+  std::string shard_text;
+  app.add_option("--shard", shard_text,
+                 "check only the K-th of N parts of the traces, and write its reports to the file "
+                 "of -o for gfxgraph merge, which has their exit code")
+      ->type_name("K/N");
   app.add_flag("--allow-torn,--torn", torn, "accept a damaged trace and check its intact part");
   bool no_sandbox = false;
   add_sandbox_option(app, no_sandbox);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
 
-  if (json) format_name = "json";
-  const Result<check::MaskedLaneMode> mode = check::parse_masked_lane_mode(masked_lane);
+  if (json) given.format = "json";
+  const Result<check::MaskedLaneMode> mode = check::parse_masked_lane_mode(given.masked_lane);
   if (!mode) return report(mode.error());
   options.masked_lane = *mode;
   if (!tools.empty() || app.count("--tool") != 0) {
@@ -346,13 +390,24 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
     // It was run for the check: all of it, where a trace may be checked again with other tools.
     options.selection.tools = check::parse_tools("all").value();
   }
-  for (const std::string& text : launches) {
+  for (const std::string& text : given.launches) {
     const Result<check::LaunchRange> range = check::parse_launch_range(text);
     if (!range) return usage(range.error());
     options.selection.launches.push_back(*range);
   }
   if (program.record && paths.size() > 1) {
     return console::usage_error(paths[1] + ": unexpected argument", "see gfxgraph check --help");
+  }
+  std::optional<check::Shard> shard;
+  if (app.count("--shard") != 0) {
+    const Result<check::Shard> parsed = check::parse_shard(shard_text);
+    if (!parsed) return usage(parsed.error());
+    shard = *parsed;
+    if (program.record || output.empty()) {
+      return console::usage_error(program.record ? "--shard is of traces, not of a program"
+                                                 : "--shard needs -o: the file for gfxgraph merge",
+                                  "see gfxgraph check --help");
+    }
   }
   Result<std::vector<check::Suppression>> suppressions = read_suppressions(suppression_files);
   if (!suppressions) return usage(suppressions.error());
@@ -367,49 +422,47 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   if (program.record) {
     if (const int code = program.record(); code >= 0) return code;
   }
+  std::vector<size_t> own;
+  for (size_t place = 0; place < paths.size(); ++place)
+    if (!shard || shard->has(place)) own.push_back(place);
   // The budget ends a check with a report; where it is not looked at, the process ends a bit later.
   constexpr double kGraceSeconds = 30;
-  if (options.limits.seconds > 0) {
+  if (options.limits.seconds > 0 && !own.empty()) {
     enforce_time("check",
-                 (options.limits.seconds + kGraceSeconds) * static_cast<double>(paths.size()));
+                 (options.limits.seconds + kGraceSeconds) * static_cast<double>(own.size()));
   }
-  const sandbox::Access access{.read = {paths.begin(), paths.end()},
-                               .write = {output},
-                               .programs = true,
-                               .data_bytes = data_limit(options.limits.memory_bytes)};
+  // All traces may have what --kernel and --launch name.
+  const bool selects = !options.selection.kernels.empty() || !options.selection.launches.empty();
+  sandbox::Access access{
+      .write = {output}, .programs = true, .data_bytes = data_limit(options.limits.memory_bytes)};
+  if (selects) access.read = {paths.begin(), paths.end()};
+  for (const size_t place : own) access.read.emplace_back(paths[place]);
   if (const int code = enter_sandbox("check", no_sandbox, access); code >= 0) return code;
   options.selection.several_traces = paths.size() > 1;
   const Request request{options, std::move(*suppressions), std::move(*known), fail_on, torn};
   if (const Result<void> found = check_selection(paths, request); !found)
     return report(found.error());
-  std::vector<check::TraceReport> traces;
-  std::vector<bool> used;
-  int worst = kExitOk;
-  for (const std::string& path : paths) {
-    Outcome outcome = check_one(path, program.record ? program.name : path, request, used);
-    worst = worse_of(worst, outcome.code);
-    traces.push_back(std::move(outcome.trace));
+  CheckOutput reports;
+  check::Part part = part_of(shard.value_or(check::Shard()), paths, request, given);
+  for (const size_t place : own) {
+    const std::string& name = program.record ? program.name : paths[place];
+    Outcome outcome = check_one(paths[place], name, request, reports.used);
+    reports.code = worse_of(reports.code, outcome.code);
+    if (shard)
+      part.traces.push_back({place, std::move(outcome.trace), static_cast<uint32_t>(outcome.code)});
+    else
+      reports.traces.push_back(std::move(outcome.trace));
   }
-  if (traces.size() == 1 && !traces.front().report) return worst;
-  const auto last = std::find_if(traces.rbegin(), traces.rend(),
-                                 [](const auto& trace) { return trace.report.has_value(); });
-  if (last != traces.rend()) {
-    used.resize(request.suppressions.size());
-    check::note_unused(request.suppressions, used, *last->report,
-                       traces.size() == 1 ? "this trace" : "these traces");
+  if (!shard) {
+    reports.suppressions = request.suppressions;
+    return print_reports(std::move(reports), given.format, given.with_code, *file);
   }
-  const std::string text = render(traces, format_name, with_code);
-  if (output.empty() && format_name == "text") {
-    console::write_styled(stdout, text, style_of);
-  } else if (output.empty()) {
-    write_text(stdout, text);
-  } else {
-    Result<void> written = (*file)->write(std::as_bytes(std::span(text)));
-    if (written) written = (*file)->commit();
-    if (!written) return report(written.error());
-    wrote(output);
-  }
-  return worst;
+  part.used = std::move(reports.used);
+  part.used.resize(part.suppressions.size());
+  if (const int code = write_output(**file, check::encode(part)); code >= 0) return code;
+  print("{}: shard {} of {}, {} of {}\n", output, shard->number, shard->of, own.size(),
+        counted(paths.size(), "trace"));
+  return kExitOk;
 }
 
 }  // namespace gfxgraph::tools

@@ -38,6 +38,8 @@ bool is_launch(const format::Event& event) {
 struct Lacking {
   format::AllocationId allocation = 0;
   std::string what;
+  uint64_t event = 0;
+  uint64_t launches = 0;  // before it
 };
 std::optional<Lacking> lacking(const auto& action) {
   using Action = std::decay_t<decltype(action)>;
@@ -45,45 +47,67 @@ std::optional<Lacking> lacking(const auto& action) {
     return content.size_bytes != 0 && !content.stored;
   };
   if constexpr (std::is_same_v<Action, format::AllocationBegin>) {
-    if (lacks(action.initial)) return Lacking{action.id, "the initial contents"};
+    if (lacks(action.initial))
+      return Lacking{.allocation = action.id, .what = "the initial contents"};
   } else if constexpr (std::is_same_v<Action, format::HostWrite>) {
-    if (lacks(action.content)) return Lacking{action.allocation, "a write of the host"};
+    if (lacks(action.content))
+      return Lacking{.allocation = action.allocation, .what = "a write of the host"};
   } else if constexpr (std::is_same_v<Action, format::Copy>) {
     if (action.destination.allocation != 0 && lacks(action.host_source))
-      return Lacking{action.destination.allocation, "a copy from the host"};
+      return Lacking{.allocation = action.destination.allocation, .what = "a copy from the host"};
   }
   return std::nullopt;
 }
 
 class Extraction {
  public:
-  Extraction(const format::Trace& trace, const TracePart& part, const ExtractOptions& options)
-      : trace_(trace), part_(part), options_(options) {}
+  Extraction(const format::Trace& trace, const ExtractOptions& options)
+      : trace_(trace), options_(options) {}
 
-  Result<ExtractReport> run(const std::string& output) {
+  Result<std::vector<ExtractReport>> run(std::span<const TracePart> parts,
+                                         std::span<const std::string> outputs) {
     GFXGRAPH_ASSIGN_OR_RETURN(run_, check::TraceRun::create(trace_, options_.limits));
+    std::vector<std::unique_ptr<format::Writer>> writers;
+    std::vector<ExtractReport> reports;
+    end_event_ = parts.back().end_event;
+    for (size_t n = 0; n < parts.size(); ++n) {
+      GFXGRAPH_TRY(add(parts[n], outputs[n]));
+      writers.push_back(std::move(writer_));
+      reports.push_back(std::exchange(report_, {}));
+    }
+    // No file has a name before all contents are known to be right.
+    GFXGRAPH_TRY(compare_behind(reports.back()));
+    for (const auto& writer : writers) GFXGRAPH_TRY(writer->seal());
+    reports.back().notes = run_->notes();
+    return reports;
+  }
+
+ private:
+  const format::Event& event(uint64_t index) const { return trace_.events()[index]; }
+
+  // Parts come in the order of the trace.
+  Result<void> add(const TracePart& part, const std::string& output) {
+    part_ = part;
+    needed_.clear();
+    words_.clear();
     GFXGRAPH_TRY(execute_before());
     report_.executed = run_->launches();
     find_needed();
     GFXGRAPH_TRY(check_known());
     GFXGRAPH_ASSIGN_OR_RETURN(writer_, format::Writer::create_unnamed(output));
     copy_.emplace(trace_, *writer_);
-    Result<void> written = write();
-    if (written) written = writer_->seal();
-    if (!written) return tl::unexpected<Error>(std::move(written).error());
+    GFXGRAPH_TRY(write());
     report_.dropped_relocations = copy_->dropped_relocations();
-    report_.notes = run_->notes();
-    return std::move(report_);
+    return {};
   }
-
- private:
-  const format::Event& event(uint64_t index) const { return trace_.events()[index]; }
 
   // ---- everything before ----
 
   Result<void> execute_before() {
-    for (uint64_t i = 0; i < part_.first_event; ++i)
-      GFXGRAPH_TRY(run_->ends().visit(i, [this](const auto& one) { return execute(one); }));
+    for (; next_event_ < part_.first_event; ++next_event_) {
+      GFXGRAPH_TRY(
+          run_->ends().visit(next_event_, [this](const auto& one) { return execute(one); }));
+    }
     if (!part_.node) return {};
     const auto& launch = std::get<format::GraphLaunch>(event(part_.first_event).action);
     const std::vector<format::GraphNode>& nodes = trace_.graphs()[launch.graph - 1].nodes;
@@ -92,7 +116,7 @@ class Extraction {
   }
 
   Result<void> execute(const format::Event& event) {
-    if (options_.progress) options_.progress(event.sequence, part_.end_event);
+    if (options_.progress) options_.progress(event.sequence, end_event_);
     note_lacking(event);
     GFXGRAPH_TRY(run_->apply(event));
     if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action)) {
@@ -111,9 +135,7 @@ class Extraction {
     format::for_each_action(trace_, event, [&](const auto& action) {
       const std::optional<Lacking> found = lacking(action);
       if (!found || unknown_) return;
-      unknown_ = found;
-      unknown_event_ = event.sequence;
-      unknown_launches_ = run_->launches();
+      unknown_ = Lacking{found->allocation, found->what, event.sequence, run_->launches()};
     });
   }
 
@@ -255,11 +277,11 @@ class Extraction {
   Result<void> check_known() const {
     if (!unknown_) return {};
     const bool used = needed_.contains(unknown_->allocation);
-    if (!used && unknown_launches_ == run_->launches()) return {};
+    if (!used && unknown_->launches == run_->launches()) return {};
     return fail(Status::kUnsupported,
                 fmt::format("{}: the trace lacks contents that it depends on: {} of buffer #{} at "
                             "event {}",
-                            part_.text, unknown_->what, unknown_->allocation, unknown_event_));
+                            part_.text, unknown_->what, unknown_->allocation, unknown_->event));
   }
 
   // ---- the new trace ----
@@ -270,7 +292,6 @@ class Extraction {
     GFXGRAPH_TRY(begin_buffers());
     GFXGRAPH_TRY(copy_part());
     GFXGRAPH_TRY(end_buffers());
-    GFXGRAPH_TRY(compare_behind());
     format::Finding note;
     note.kind = format::FindingKind::kNote;
     note.call = "gfxgraph extract";
@@ -389,6 +410,7 @@ class Extraction {
       GFXGRAPH_TRY(
           run_->ends().visit(i, [this](const format::Event& one) { return copy_event(one); }));
     }
+    next_event_ = part_.end_event;
     report_.launches = run_->launches() - report_.executed;
     return {};
   }
@@ -429,46 +451,57 @@ class Extraction {
 
   // Up to the next launch memory is as the part left it: what the trace holds of it can be
   // compared.
-  Result<void> compare_behind() {
+  Result<void> compare_behind(ExtractReport& report) {
     const std::vector<format::Event>& events = trace_.events();
     for (uint64_t i = part_.end_event; i < events.size() && !part_.node; ++i) {
       if (is_launch(events[i])) break;
       GFXGRAPH_TRY(run_->ends().visit(
           i, [this](const format::Event& one) -> Result<void> { return run_->apply(one); }));
     }
-    report_.compared = run_->compared();
-    report_.different = run_->different();
-    if (report_.different == 0 || options_.allow_diverged) return {};
+    report.compared = run_->compared();
+    report.different = run_->different();
+    if (report.different == 0 || options_.allow_diverged) return {};
     return fail(
         Status::kMismatch,
         fmt::format(
             "{} of {} contents that the trace holds up to the next launch differ from what the "
             "emulator computed (first: {}): kernels of this trace give other results in another "
             "order or on another device; --allow-diverged extracts the emulator's memory",
-            report_.different, report_.compared, run_->first_different()));
+            report.different, report.compared, run_->first_different()));
   }
 
   const format::Trace& trace_;
-  const TracePart& part_;
   const ExtractOptions& options_;
+  uint64_t next_event_ = 0;  // the first one that was not executed
+  uint64_t end_event_ = 0;   // of the last part
+  // Of the part that is being written:
+  TracePart part_;
   ExtractReport report_;
-  std::unique_ptr<check::TraceRun> run_;
-  std::map<format::AllocationId, Live> live_;
   Ids needed_;
   std::vector<format::AllocationId> to_look_at_;
   std::unordered_map<format::AllocationId, Words> words_;
-  std::optional<Lacking> unknown_;
-  uint64_t unknown_event_ = 0;
-  uint64_t unknown_launches_ = 0;
   std::unique_ptr<format::Writer> writer_;
   std::optional<TraceCopy> copy_;
+  // Of everything before it:
+  std::unique_ptr<check::TraceRun> run_;
+  std::map<format::AllocationId, Live> live_;
+  std::optional<Lacking> unknown_;
 };
 
 }  // namespace
 
 Result<ExtractReport> extract(const format::Trace& trace, const TracePart& part,
                               const std::string& output, const ExtractOptions& options) {
-  return Extraction(trace, part, options).run(output);
+  GFXGRAPH_ASSIGN_OR_RETURN(std::vector<ExtractReport> reports,
+                            extract(trace, std::span(&part, 1), std::span(&output, 1), options));
+  return std::move(reports.front());
+}
+
+Result<std::vector<ExtractReport>> extract(const format::Trace& trace,
+                                           std::span<const TracePart> parts,
+                                           std::span<const std::string> outputs,
+                                           const ExtractOptions& options) {
+  return Extraction(trace, options).run(parts, outputs);
 }
 
 }  // namespace gfxgraph::tools

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,11 @@ Result<TracePart> find_launches_part(const format::Trace& trace, const std::stri
 // GLOB or GLOB#N: the first, or the N-th launch of the kernels that match, from 0.
 Result<TracePart> find_kernel_part(const format::Trace& trace, const std::string& kernel);
 
+// Cuts the whole trace before `count` - 1 of its launches, so that each piece has about as many. A
+// graph launch is not cut. kInvalidArgument: more pieces than launches, or more than kMostPieces.
+inline constexpr uint32_t kMostPieces = 256;
+Result<std::vector<TracePart>> find_pieces(const format::Trace& trace, uint32_t count);
+
 struct ExtractOptions {
   // Use the emulator's memory even if it differs from recorded contents.
   bool allow_diverged = false;
@@ -58,5 +64,12 @@ struct ExtractReport {
 // was reached.
 Result<ExtractReport> extract(const format::Trace& trace, const TracePart& part,
                               const std::string& output, const ExtractOptions& options);
+// Writes several parts, which follow each other in the trace, in one execution of it: part N to
+// output N. Contents are compared up to the launch behind the last part, and counted in its report;
+// after an error no output was written, unless it is one of writing. At least one part.
+Result<std::vector<ExtractReport>> extract(const format::Trace& trace,
+                                           std::span<const TracePart> parts,
+                                           std::span<const std::string> outputs,
+                                           const ExtractOptions& options);
 
 }  // namespace gfxgraph::tools

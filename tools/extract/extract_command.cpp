@@ -30,41 +30,70 @@ using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::string trace, output, range, launches, kernel, standalone;
+  uint32_t pieces = 0;  // 0: one part
   bool allow_incomplete = false;
   bool json = false;
   ExtractOptions options;
 };
 
-Result<TracePart> find_part(const format::Trace& trace, const Arguments& arguments) {
-  if (!arguments.range.empty()) return find_range_part(trace, arguments.range);
-  if (!arguments.launches.empty()) return find_launches_part(trace, arguments.launches);
-  return find_kernel_part(trace, arguments.kernel);
+Result<std::vector<TracePart>> find_parts(const format::Trace& trace, const Arguments& arguments) {
+  if (arguments.pieces != 0) return find_pieces(trace, arguments.pieces);
+  GFXGRAPH_ASSIGN_OR_RETURN(
+      TracePart part, !arguments.range.empty()      ? find_range_part(trace, arguments.range)
+                      : !arguments.launches.empty() ? find_launches_part(trace, arguments.launches)
+                                                    : find_kernel_part(trace, arguments.kernel));
+  return std::vector{std::move(part)};
 }
 
-std::string render_json(const std::string& input, const std::string& output, const TracePart& part,
-                        const ExtractReport& report) {
-  const Json json = {
-      {"schema", "gfxgraph-extract/1"},
-      {"input", input},
-      {"output", output},
-      {"part", part.text},
-      {"first_event", part.first_event},
-      {"end_event", part.end_event},
-      {"launches", report.launches},
-      {"executed_before", report.executed},
-      {"buffers", {{"recorded", report.from_trace}, {"computed", report.from_emulator}}},
-      {"contents", {{"compared", report.compared}, {"different", report.different}}},
-      {"dropped_relocations", report.dropped_relocations}};
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+// app.gfxg: app-01.gfxg, app-02.gfxg, ..., so that a shell lists them in order.
+std::vector<std::string> output_names(const std::string& output, uint32_t pieces) {
+  if (pieces == 0) return {output};
+  const std::filesystem::path path(output);
+  const size_t digits = fmt::formatted_size("{}", pieces);
+  std::vector<std::string> names;
+  for (uint32_t n = 1; n <= pieces; ++n) {
+    std::filesystem::path name = path;
+    name.replace_filename(
+        fmt::format("{}-{:0{}}{}", path.stem().string(), n, digits, path.extension().string()));
+    names.push_back(name.string());
+  }
+  return names;
 }
 
-Result<void> extract_file(const Arguments& arguments, const std::string& output) {
-  std::vector<std::string> outputs = {output};
+Json json_of(const std::string& input, const std::string& output, const TracePart& part,
+             const ExtractReport& report) {
+  return {{"schema", "gfxgraph-extract/1"},
+          {"input", input},
+          {"output", output},
+          {"part", part.text},
+          {"first_event", part.first_event},
+          {"end_event", part.end_event},
+          {"launches", report.launches},
+          {"executed_before", report.executed},
+          {"buffers", {{"recorded", report.from_trace}, {"computed", report.from_emulator}}},
+          {"contents", {{"compared", report.compared}, {"different", report.different}}},
+          {"dropped_relocations", report.dropped_relocations}};
+}
+
+void print_json(const Json& json) {
+  write_text(stdout, json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
+}
+
+void print_text(const std::string& output, const TracePart& part, const ExtractReport& report) {
+  print("{}: {}, {}\n", output, part.text, counted(report.launches, "kernel launch"));
+  print(
+      "buffers at its beginning: {} as recorded, {} as the emulator computed them ({} "
+      "executed)\n",
+      report.from_trace, report.from_emulator, counted(report.executed, "launch"));
+}
+
+Result<void> extract_file(const Arguments& arguments, const std::vector<std::string>& names) {
+  std::vector<std::string> outputs = names;
   if (!arguments.standalone.empty()) {
     for (const std::string& name : standalone_names(arguments.standalone)) outputs.push_back(name);
   }
   GFXGRAPH_TRY(check_distinct(outputs, std::span(&arguments.trace, 1)));
-  GFXGRAPH_TRY(check_new_file(output, FileUse::kTrace));
+  for (const std::string& output : names) GFXGRAPH_TRY(check_new_file(output, FileUse::kTrace));
   const std::unique_ptr<ProgressLine> progress = make_progress();
   progress->at("reading " + arguments.trace);
   GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const format::Trace> trace,
@@ -77,35 +106,40 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
                     "of it may be unknown; --allow-incomplete extracts it anyway",
                     arguments.trace));
   }
-  GFXGRAPH_ASSIGN_OR_RETURN(const TracePart part, find_part(*trace, arguments));
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<TracePart> parts, find_parts(*trace, arguments));
   ExtractOptions options = arguments.options;
   options.progress = count_on(*progress, "executing event");
-  GFXGRAPH_ASSIGN_OR_RETURN(const ExtractReport report, extract(*trace, part, output, options));
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<ExtractReport> reports,
+                            extract(*trace, parts, names, options));
   progress->clear();
-  wrote(output);
-  for (const std::string& text : report.notes) note(text);
+  for (const std::string& output : names) wrote(output);
+  const ExtractReport& last = reports.back();
+  for (const std::string& text : last.notes) note(text);
   if (arguments.json) {
-    write_text(stdout, render_json(arguments.trace, output, part, report));
+    Json list = Json::array();
+    for (size_t n = 0; n < parts.size(); ++n)
+      list.push_back(json_of(arguments.trace, names[n], parts[n], reports[n]));
+    print_json(arguments.pieces == 0
+                   ? list.front()
+                   : Json{{"schema", "gfxgraph-extract-pieces/1"}, {"pieces", std::move(list)}});
     return {};
   }
-  if (report.dropped_relocations != 0) {
-    note(fmt::format("{} to memory that was freed before: the recorded value stays",
-                     counted(report.dropped_relocations, "pointer")));
+  for (size_t n = 0; n < parts.size(); ++n) {
+    if (reports[n].dropped_relocations != 0) {
+      note(fmt::format("{} to memory that was freed before: the recorded value stays",
+                       counted(reports[n].dropped_relocations, "pointer")));
+    }
   }
-  if (report.different != 0) {
-    note(fmt::format("{} of {} recorded contents differ from the emulator's memory",
-                     report.different, report.compared));
+  if (last.different != 0) {
+    note(fmt::format("{} of {} recorded contents differ from the emulator's memory", last.different,
+                     last.compared));
   }
-  print("{}: {}, {}\n", output, part.text, counted(report.launches, "kernel launch"));
-  print(
-      "buffers at its beginning: {} as recorded, {} as the emulator computed them ({} "
-      "executed)\n",
-      report.from_trace, report.from_emulator, counted(report.executed, "launch"));
-  if (report.compared == 0) {
+  for (size_t n = 0; n < parts.size(); ++n) print_text(names[n], parts[n], reports[n]);
+  if (last.compared == 0) {
     print("recorded contents: none to compare with the emulator's memory\n");
   } else {
-    print("recorded contents: {} compared with the emulator's memory, {} differ\n", report.compared,
-          report.different);
+    print("recorded contents: {} compared with the emulator's memory, {} differ\n", last.compared,
+          last.different);
   }
   return {};
 }
@@ -132,6 +166,11 @@ int extract_command(int argc, char** argv) {
   app.add_option("--kernel", arguments.kernel,
                  "GLOB or GLOB#N: the first, or the N-th launch of the kernels that match, "
                  "alone");
+  app.add_option("--pieces", arguments.pieces,
+                 "the whole trace as N traces that follow each other, each with about as many "
+                 "launches: -o T.gfxg writes T-1.gfxg and so on")
+      ->type_name("N")
+      ->check(CLI::Range(uint32_t{1}, kMostPieces));
   app.add_option("--standalone", arguments.standalone,
                  "with --kernel: also write a folder with the code object, the arguments, the "
                  "buffers, and a HIP program that launches the kernel and compares");
@@ -147,8 +186,8 @@ int extract_command(int argc, char** argv) {
   app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 3 damaged or incomplete trace.");
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   const auto named = [&](const char* option) { return app.count(option) != 0; };
-  if (named("--range") + named("--launches") + named("--kernel") != 1) {
-    console::error("name the part with one of --range, --launches and --kernel");
+  if (named("--range") + named("--launches") + named("--kernel") + named("--pieces") != 1) {
+    console::error("name the part with one of --range, --launches, --kernel and --pieces");
     return kExitUsage;
   }
   enforce("extract", limits);
@@ -173,10 +212,13 @@ int extract_command(int argc, char** argv) {
       return report({Status::kIo, fmt::format("{}: {}", arguments.standalone, error.message())});
     output = arguments.standalone + "/kernel.gfxg";
   }
-  const sandbox::Access access{
-      .read = {arguments.trace}, .write = {output}, .folders = {arguments.standalone}};
+  const std::vector<std::string> outputs = output_names(output, arguments.pieces);
+  const sandbox::Access access{.read = {arguments.trace},
+                               .write = {outputs.begin(), outputs.end()},
+                               .folders = {arguments.standalone}};
   if (const int code = enter_sandbox("extract", no_sandbox, access); code >= 0) return code;
-  if (const Result<void> done = extract_file(arguments, output); !done) return report(done.error());
+  if (const Result<void> done = extract_file(arguments, outputs); !done)
+    return report(done.error());
   if (arguments.standalone.empty()) return kExitOk;
   try {
     const Result<void> written = write_standalone(output, arguments.standalone);

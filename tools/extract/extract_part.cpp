@@ -66,6 +66,41 @@ Result<TracePart> find_launches_part(const format::Trace& trace, const std::stri
   return part;
 }
 
+Result<std::vector<TracePart>> find_pieces(const format::Trace& trace, uint32_t count) {
+  std::vector<uint64_t> events;  // of launches; one of a graph counts once
+  std::vector<uint64_t> before;  // launches before each
+  uint64_t launches = 0;
+  format::for_each_launch(trace, [&](const format::PlacedLaunch& one) {
+    if (events.empty() || events.back() != one.event->sequence) {
+      events.push_back(one.event->sequence);
+      before.push_back(launches);
+    }
+    ++launches;
+  });
+  const uint64_t most = std::min<uint64_t>(events.size(), kMostPieces);
+  if (count == 0 || count > most) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("{} pieces: this trace can be cut into 1 to {}", count, most));
+  }
+  std::vector<TracePart> pieces;
+  size_t at = 0;
+  uint64_t first_event = 0;
+  for (uint32_t n = 1; n <= count; ++n) {
+    const size_t begin = at;
+    // Each of the others gets a launch.
+    const size_t last = events.size() - (count - n);
+    for (++at; at < last && (n == count || before[at] < launches * n / count);) ++at;
+    TracePart piece;
+    piece.first_event = first_event;
+    piece.end_event = n == count ? trace.events().size() : events[at];
+    piece.text = fmt::format("piece {} of {}, launches {}:{}", n, count, before[begin],
+                             n == count ? launches : before[at]);
+    first_event = piece.end_event;
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
 Result<TracePart> find_kernel_part(const format::Trace& trace, const std::string& kernel) {
   GFXGRAPH_ASSIGN_OR_RETURN(const recorder::KernelPattern pattern,
                             recorder::parse_kernel_pattern(kernel));
