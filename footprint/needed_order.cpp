@@ -75,20 +75,11 @@ class Orderer {
         launches_(launches),
         one_chain_(one_chain),
         places_(trace),
-        devices_(trace.devices()) {
+        devices_(trace.devices()),
+        reach_(order::host_reach_of(trace)),
+        by_memory_(reach_.by_memory()) {
     for (const format::Device& device : trace.devices())
       order_.add(device.null_stream, {device.number, device.null_stream});
-    for (const format::Event& event : trace.events()) {
-      if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action))
-        reach_.add(*begin);
-      else if (const auto* write = std::get_if<format::HostWrite>(&event.action))
-        reach_.add(*write);
-      else if (const auto* copy = std::get_if<format::Copy>(&event.action))
-        reach_.add(*copy);
-      else if (const auto* launch = std::get_if<format::GraphLaunch>(&event.action))
-        if (const format::Graph* const graph = format::graph_of(trace, *launch)) reach_.add(*graph);
-    }
-    by_memory_ = reach_.by_memory();
   }
 
   Result<size_t> chains() {
@@ -414,8 +405,8 @@ class Orderer {
   uint32_t number_ = 0;
   Places places_;
   format::StreamDevices devices_;
-  order::HostReach reach_;
-  bool by_memory_ = false;
+  const order::HostReach reach_;
+  const bool by_memory_;
   order::StreamOrder order_;
   Reachability reach_needed_;
   NeededOrder result_;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <variant>
 
+#include "format/walk.h"
+
 namespace gfxgraph::order {
 namespace {
 
@@ -44,6 +46,21 @@ bool HostReach::by_memory() const {
 bool HostReach::raises_flag(const format::Copy& copy) const {
   return copy.source.allocation == 0 && copy.height == 1 && copy.depth == 1 &&
          copy.width_bytes <= sizeof(uint64_t) && is_host_memory(copy.destination.allocation);
+}
+
+HostReach host_reach_of(const format::Trace& trace) {
+  HostReach reach;
+  for (const format::Event& event : trace.events()) {
+    if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action))
+      reach.add(*begin);
+    else if (const auto* write = std::get_if<format::HostWrite>(&event.action))
+      reach.add(*write);
+    else if (const auto* copy = std::get_if<format::Copy>(&event.action))
+      reach.add(*copy);
+    else if (const auto* launch = std::get_if<format::GraphLaunch>(&event.action))
+      if (const format::Graph* const graph = format::graph_of(trace, *launch)) reach.add(*graph);
+  }
+  return reach;
 }
 
 }  // namespace gfxgraph::order

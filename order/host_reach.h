@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "format/read/reader.h"
 #include "format/trace.h"
 
 namespace gfxgraph::order {
@@ -32,5 +33,8 @@ class HostReach {
   std::vector<bool> host_;     // by allocation
   std::vector<bool> pointed_;  // by allocation: memory has a pointer to it
 };
+
+// With everything of a trace, whose events must be loaded.
+HostReach host_reach_of(const format::Trace& trace);
 
 }  // namespace gfxgraph::order

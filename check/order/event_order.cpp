@@ -25,23 +25,18 @@ enum class Pass : uint8_t {
 class Orderer {
  public:
   Orderer(const format::Trace& trace, Pass pass)
-      : trace_(trace), pass_(pass), devices_(trace.devices()) {
+      : trace_(trace),
+        pass_(pass),
+        devices_(trace.devices()),
+        reach_(order::host_reach_of(trace)),
+        by_memory_(reach_.by_memory()) {
     for (const format::Device& device : trace.devices())
       order_.add(device.null_stream, {device.number, device.null_stream});
     for (const format::Event& event : trace.events()) {
-      if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action))
-        reach_.add(*begin);
-      else if (const auto* write = std::get_if<format::HostWrite>(&event.action))
-        reach_.add(*write);
-      else if (const auto* copy = std::get_if<format::Copy>(&event.action))
-        reach_.add(*copy);
-      else if (const auto* launch = std::get_if<format::GraphLaunch>(&event.action))
-        if (const format::Graph* const graph = format::graph_of(trace, *launch)) reach_.add(*graph);
       has_host_functions_ = has_host_functions_ ||
                             std::holds_alternative<format::HostFunction>(event.action) ||
                             std::holds_alternative<format::GraphLaunch>(event.action);
     }
-    by_memory_ = reach_.by_memory();
   }
 
   WorkOrder run() {
@@ -268,8 +263,8 @@ class Orderer {
   const format::Trace& trace_;
   const Pass pass_;
   format::StreamDevices devices_;
-  order::HostReach reach_;
-  bool by_memory_ = false;
+  const order::HostReach reach_;
+  const bool by_memory_;
   bool has_host_functions_ = false;
   WorkOrder result_;
   size_t at_ = 0;  // the event
