@@ -7,7 +7,7 @@
 
 #include "base/amount.h"
 #include "base/cli/print.h"
-#include "base/demangle.h"
+#include "tools/info/report_head.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -29,16 +29,9 @@ const char* kind_name(DataNode::Kind kind) {
   return "unknown";
 }
 
-constexpr size_t kNameLength = 60;
-
-std::string kernel_name(const format::Trace& trace, const DataNode& node) {
-  if (node.kernel == 0 || node.kernel > trace.kernels().size()) return {};
-  return short_function_name(demangle(trace.kernels()[node.kernel - 1].name), kNameLength);
-}
-
 std::string node_text(const format::Trace& trace, const DataNode& node) {
   if (node.kind == DataNode::Kind::kLaunch)
-    return format_printable("launch {} {}", node.launch, kernel_name(trace, node));
+    return format_printable("launch {} {}", node.launch, short_kernel_name(trace, node.kernel));
   return fmt::format("{}, event {}", kind_name(node.kind), node.event);
 }
 
@@ -53,10 +46,9 @@ std::string render_text(const format::Trace& trace, const DataOrderReport& repor
   uint64_t needs = 0;
   for (const DataNode& node : report.nodes) needs += node.needs.size();
   std::string text =
-      format_printable("{}: {}, {} (copies, memsets, host writes), {} by data\n", name,
-                       counted(report.launches.size(), "launch"),
-                       counted(report.nodes.size() - report.launches.size(), "other operation"),
-                       counted(needs, "dependency"));
+      head_text(name, report.launches.size(), report.nodes.size() - report.launches.size(),
+                "copies, memsets, host writes") +
+      fmt::format(", {} by data\n", counted(needs, "dependency"));
   const auto list = [&](const char* what, const auto& pairs) {
     text += fmt::format("{}: {}\n", what, pairs.size());
     for (size_t n = 0; n < std::min(pairs.size(), kMostPairs); ++n)
@@ -90,7 +82,7 @@ std::string render_json(const format::Trace& trace, const DataOrderReport& repor
     Json one = {{"kind", kind_name(node.kind)}, {"event", node.event}};
     if (node.kind == DataNode::Kind::kLaunch) {
       one["launch"] = node.launch;
-      one["kernel"] = kernel_name(trace, node);
+      one["kernel"] = short_kernel_name(trace, node.kernel);
       one["wave_instructions"] = node.wave_instructions;
     }
     one["stream"] = node.stream;

@@ -10,7 +10,7 @@
 
 #include "base/amount.h"
 #include "base/cli/print.h"
-#include "base/demangle.h"
+#include "tools/info/report_head.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -20,11 +20,10 @@ using footprint::NeededOrder;
 using footprint::Work;
 
 constexpr size_t kMostLines = 10;
-constexpr size_t kNameLength = 60;
-
+// "unknown": the trace has no such kernel.
 std::string kernel_name(const format::Trace& trace, format::KernelId kernel) {
-  if (kernel == 0 || kernel > trace.kernels().size()) return "unknown";
-  return short_function_name(demangle(trace.kernels()[kernel - 1].name), kNameLength);
+  std::string name = short_kernel_name(trace, kernel);
+  return name.empty() ? "unknown" : name;
 }
 
 // Kernels by how often `counts` accepts their work, most first.
@@ -62,8 +61,7 @@ uint64_t widest(const NeededOrder& order) {
 std::string render_text(const format::Trace& trace, const NeededOrder& order,
                         const std::string& name) {
   std::string text =
-      format_printable("{}: {}, {} (copies, memsets)\n", name, counted(order.launches, "launch"),
-                       counted(order.work.size() - order.launches, "other operation"));
+      head_text(name, order.launches, order.work.size() - order.launches, "copies, memsets") + "\n";
   text += fmt::format("edges: {} recorded, {} needed\n", order.edges_recorded, order.edges_needed);
   text += fmt::format("longest chain: {} launches recorded, {} needed\n", order.longest_recorded,
                       order.longest_needed);
