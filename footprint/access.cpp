@@ -134,7 +134,7 @@ void Flow::scalar_load(const Inst& inst, const FlowNode& node, Lanes& lanes) {
       const auto word = std::ranges::find_if(input_.pointers,
                                              [&](uint32_t one) { return at == int64_t{one} + 4; });
       const uint64_t half = uint64_t{node_ + 1} << 20 | uint64_t{1} << 60 | d;
-      lanes.forget_name(half);
+      lanes.forget_names(half, half);
       value.name = half;
       if (word != input_.pointers.end() && d > 0) {
         value.lower = half - 1;

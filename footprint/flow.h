@@ -79,6 +79,7 @@ class Flow {
 
   const KernelInput& input_;
   std::deque<FlowNode> nodes_;                // an instruction cannot move
+  std::vector<bool> stepped_;                 // by node: its names may be in registers
   std::vector<std::optional<Lanes>> states_;  // of nodes that begin
   std::vector<uint32_t> visits_;
   std::set<uint32_t> open_;

@@ -91,18 +91,19 @@ Lanes::Lanes(unsigned vectors)
       masks_(kScalars + 1),
       levels_(1) {}
 
-void Lanes::forget_name(uint64_t name) {
-  const auto forget = [name](Value& value) {
-    if (value.name == name) value.name = 0;
-    if (value.lower == name) value.lower = 0;
+void Lanes::forget_names(uint64_t first, uint64_t second) {
+  const auto is_one = [=](uint64_t name) { return name == first || name == second; };
+  const auto forget = [&](Value& value) {
+    if (is_one(value.name)) value.name = 0;
+    if (is_one(value.lower)) value.lower = 0;
   };
   for (Value& value : vectors_) forget(value);
   for (Value& value : scalars_) forget(value);
   for (Mask& mask : masks_) {
-    std::erase_if(mask.conditions, [name](const Condition& one) { return one.name == name; });
+    std::erase_if(mask.conditions, [&](const Condition& one) { return is_one(one.name); });
     if (mask.carry != nullptr &&
-        (mask.carry->name == name || mask.carry->a.name == name || mask.carry->b.name == name ||
-         mask.carry->a.lower == name || mask.carry->b.lower == name))
+        (is_one(mask.carry->name) || is_one(mask.carry->a.name) || is_one(mask.carry->b.name) ||
+         is_one(mask.carry->a.lower) || is_one(mask.carry->b.lower)))
       mask.carry = nullptr;
   }
 }

@@ -72,8 +72,8 @@ class Lanes {
   Value& scalar(unsigned n) { return scalars_[n]; }
   Mask& mask(unsigned n) { return masks_[n]; }
   unsigned vectors() const { return static_cast<unsigned>(vectors_.size()); }
-  // No register has a value of this name any more: it is about to be given to another value.
-  void forget_name(uint64_t name);
+  // No register has a value of one of these names any more: they are about to be given to others.
+  void forget_names(uint64_t first, uint64_t second);
   // It holds in all active lanes; `scalars`: and in the wave as a whole.
   void apply(const Condition& condition, bool scalars);
 

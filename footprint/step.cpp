@@ -103,9 +103,11 @@ void Flow::step(uint32_t node, Lanes& lanes) {
   const Inst& inst = here.inst;
   const OpInfo& info = emulator::op_info(inst.op);
   if (here.kind != emulator::FlowKind::kNext) return;
-  // The names that this instruction gives belong to its last results.
-  lanes.forget_name(name(0));
-  lanes.forget_name(name(1));
+  // The names that this instruction gives belong to its last results. Before it gave any, no
+  // register has them.
+  if (stepped_.size() <= node) stepped_.resize(nodes_.size());
+  if (stepped_[node]) lanes.forget_names(name(0), name(1));
+  stepped_[node] = true;
   if (memory(inst, here, lanes)) return;
   if (sets_exec(inst, lanes) || compares(inst, lanes)) return;
   const std::optional<Mask> mask = combined(inst, lanes);
