@@ -108,7 +108,8 @@ Launches::Code& Launches::code(format::CodeObjectId id) {
 }
 
 const KernelFootprint& Launches::analyse(const format::Launch& launch, const format::Kernel& kernel,
-                                         const std::vector<uint32_t>& pointers) {
+                                         const std::vector<uint32_t>& pointers,
+                                         std::span<const OpenArgument> open) {
   // Everything that the analysis sees: not where the pointers lead.
   std::string key;
   const auto add = [&key](const auto& value) {
@@ -123,6 +124,12 @@ const KernelFootprint& Launches::analyse(const format::Launch& launch, const for
   for (const uint32_t offset : pointers) {
     if (offset + 8 <= launch.kernarg.size()) std::memset(key.data() + at + offset, 0, 8);
     add(offset);
+  }
+  for (const OpenArgument& one : open) {
+    if (uint64_t{one.offset_bytes} + one.size_bytes <= launch.kernarg.size())
+      std::memset(key.data() + at + one.offset_bytes, 0, one.size_bytes);
+    add(one.offset_bytes);
+    add(one.size_bytes);
   }
   const auto [found, added] = known_->footprints.try_emplace(std::move(key));
   KernelFootprint& footprint = found->second;
@@ -157,6 +164,10 @@ const KernelFootprint& Launches::analyse(const format::Launch& launch, const for
     }
     std::memset(known.data() + argument.offset_bytes, 1, argument.size_bytes);
   }
+  for (const OpenArgument& one : open) {
+    const uint64_t end = std::min<uint64_t>(uint64_t{one.offset_bytes} + one.size_bytes, size);
+    for (uint64_t byte = one.offset_bytes; byte < end; ++byte) known[byte] = 0;
+  }
   KernelInput input;
   input.memory = from.table.get();
   input.entry = found_kernel->entry_address;
@@ -180,7 +191,8 @@ const KernelFootprint& Launches::analyse(const format::Launch& launch, const for
   return footprint;
 }
 
-const LaunchFootprint& Launches::of(const format::Launch& launch) {
+const LaunchFootprint& Launches::of(const format::Launch& launch,
+                                    std::span<const OpenArgument> open) {
   ++asked_;
   result_ = {};
   if (launch.kernel == 0 || launch.kernel > trace_.kernels().size()) {
@@ -204,7 +216,7 @@ const LaunchFootprint& Launches::of(const format::Launch& launch) {
   std::vector<uint32_t> pointers;
   for (const format::Relocation* const word : words)
     pointers.push_back(static_cast<uint32_t>(word->offset_bytes));
-  const KernelFootprint& footprint = analyse(launch, kernel, pointers);
+  const KernelFootprint& footprint = analyse(launch, kernel, pointers, open);
   if (!footprint.unknown.empty()) {
     result_.unknown = footprint.unknown_pc == 0
                           ? footprint.unknown

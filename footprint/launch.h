@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,12 @@ struct LaunchFootprint {
   std::vector<Bytes> bytes;  // by allocation
 };
 
+// Bytes of a launch's arguments that are to be taken for any value.
+struct OpenArgument {
+  uint64_t launch = 0;  // its number
+  uint32_t offset_bytes = 0, size_bytes = 0;
+};
+
 // Refers to the trace, whose events must be loaded. Not thread-safe. Kernels are analysed once for
 // each grid and all arguments but the addresses.
 class Launches {
@@ -41,8 +48,8 @@ class Launches {
   Launches(const Launches&) = delete;
   Launches& operator=(const Launches&) = delete;
 
-  // Borrowed until the next call.
-  const LaunchFootprint& of(const format::Launch& launch);
+  // Borrowed until the next call. `open`: those of this launch that are no pointers.
+  const LaunchFootprint& of(const format::Launch& launch, std::span<const OpenArgument> open = {});
   // How many kernels with other grids or arguments were analysed, and launches asked for.
   uint64_t analysed() const { return analysed_; }
   uint64_t asked() const { return asked_; }
@@ -52,7 +59,8 @@ class Launches {
   struct Known;
   explicit Launches(const format::Trace& trace);
   const KernelFootprint& analyse(const format::Launch& launch, const format::Kernel& kernel,
-                                 const std::vector<uint32_t>& pointers);
+                                 const std::vector<uint32_t>& pointers,
+                                 std::span<const OpenArgument> open);
   Code& code(format::CodeObjectId id);
 
   const format::Trace& trace_;

@@ -70,9 +70,12 @@ class Places {
 class Orderer {
  public:
   // `launches` null: only to see in how many chains the recorded order has the work.
-  Orderer(const format::Trace& trace, Launches* launches, bool one_chain)
+  Orderer(const format::Trace& trace, Launches* launches, bool one_chain,
+          const PlantFault& fault = {}, std::span<const OpenArgument> open = {})
       : trace_(trace),
         launches_(launches),
+        fault_(fault),
+        open_(open),
         one_chain_(one_chain),
         places_(trace),
         devices_(trace.devices()),
@@ -209,16 +212,34 @@ class Orderer {
     return bytes;
   }
 
+  std::vector<OpenArgument> open_of(const format::Launch& launch, uint64_t number) const {
+    std::vector<OpenArgument> result;
+    for (const OpenArgument& one :
+         std::ranges::equal_range(open_, number, {}, &OpenArgument::launch)) {
+      const uint64_t end = uint64_t{one.offset_bytes} + one.size_bytes;
+      const bool pointer =
+          std::ranges::any_of(launch.relocations, [&](const format::Relocation& word) {
+            return word.offset_bytes < end && word.offset_bytes + 8 > one.offset_bytes;
+          });
+      if (!pointer && end <= launch.kernarg.size()) result.push_back(one);
+    }
+    return result;
+  }
+
   void add_launch(const format::Launch& launch, order::StreamOrder::Issued issued) {
     Work work{.kind = Work::Kind::kLaunch, .launch = result_.launches++, .kernel = launch.kernel};
     if (launches_ == nullptr) return add_work(std::move(work), std::move(issued), {});
-    const LaunchFootprint& footprint = launches_->of(launch);
+    const std::vector<OpenArgument> open = open_of(launch, work.launch);
+    for (const OpenArgument& one : open)
+      result_.open.push_back({number(), one.offset_bytes, one.size_bytes});
+    LaunchFootprint footprint = launches_->of(launch, open);
+    if (fault_) fault_(launch, footprint);
     if (!footprint.unknown.empty()) {
       const auto [reason, added] = reasons_.try_emplace(footprint.unknown, reasons_.size() + 1);
       if (added) result_.reasons.push_back(footprint.unknown);
       work.unknown = static_cast<uint32_t>(reason->second);
     }
-    add_work(std::move(work), std::move(issued), placed(footprint.bytes));
+    add_work(std::move(work), std::move(issued), placed(std::move(footprint.bytes)));
   }
 
   static std::optional<Bytes> bytes_of(const format::Box& box, format::AllocationId allocation,
@@ -401,6 +422,8 @@ class Orderer {
 
   const format::Trace& trace_;
   Launches* launches_;
+  const PlantFault fault_;
+  const std::span<const OpenArgument> open_;
   const bool one_chain_;
   uint32_t number_ = 0;
   Places places_;
@@ -422,10 +445,18 @@ class Orderer {
 
 }  // namespace
 
-Result<NeededOrder> needed_order(const format::Trace& trace) {
+Result<NeededOrder> needed_order(const format::Trace& trace, const PlantFault& fault,
+                                 std::span<const OpenArgument> open) {
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Launches> launches, Launches::create(trace));
   GFXGRAPH_ASSIGN_OR_RETURN(const size_t chains, Orderer(trace, nullptr, false).chains());
-  return Orderer(trace, launches.get(), chains <= 1).run();
+  return Orderer(trace, launches.get(), chains <= 1, fault, open).run();
+}
+
+order::NeededEdges needed_edges(const NeededOrder& order) {
+  order::NeededEdges edges;
+  for (const Work& work : order.work) edges.add(work.needed, work.unknown != 0);
+  edges.open = order.open;
+  return edges;
 }
 
 }  // namespace gfxgraph::footprint

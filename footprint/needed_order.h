@@ -12,12 +12,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "footprint/launch.h"
 #include "format/read/reader.h"
+#include "order/needed_edges.h"
 
 namespace gfxgraph::footprint {
 
@@ -42,10 +45,18 @@ struct NeededOrder {
   std::vector<uint32_t> longest;  // work of a longest needed chain
   // Launches at each distance from the beginning, by needed order: as many could run at a time.
   std::vector<uint64_t> width;
-  uint64_t analysed = 0;  // kernels with other grids or arguments
+  uint64_t analysed = 0;                       // kernels with other grids or arguments
+  std::vector<order::NeededEdges::Open> open;  // of `open` below, those that are no pointers
 };
 
+// A fault for tests: changes the footprint of each launch before it is used.
+using PlantFault = std::function<void(const format::Launch&, LaunchFootprint&)>;
+
 // The events must be loaded. kCorrupt if a graph, a copy or a memset does not fit the trace.
-Result<NeededOrder> needed_order(const format::Trace& trace);
+// `open`: by launch.
+Result<NeededOrder> needed_order(const format::Trace& trace, const PlantFault& fault = {},
+                                 std::span<const OpenArgument> open = {});
+// For replays of it; without the identity of the program.
+order::NeededEdges needed_edges(const NeededOrder& order);
 
 }  // namespace gfxgraph::footprint

@@ -55,6 +55,14 @@ bool is_work(const format::Action& action) {
          std::holds_alternative<format::GraphLaunch>(action);
 }
 
+std::vector<uint64_t> works_of(const format::Trace& trace, const IterationSpan& span) {
+  std::vector<uint64_t> works;
+  for (uint64_t event = span.first_event; event < span.end_event; ++event) {
+    if (is_work(trace.events()[event].action)) works.push_back(event);
+  }
+  return works;
+}
+
 namespace {
 
 class Comparer {

@@ -126,6 +126,9 @@ constexpr uint64_t kValuesPerListed = 16;
 // Whether an event is one of the works that iterations are compared by.
 bool is_work(const format::Action& action);
 
+// The events of the works of an iteration, as compare_iterations() counts them.
+std::vector<uint64_t> works_of(const format::Trace& trace, const IterationSpan& span);
+
 // "argument", "grid x", "dynamic LDS", "copy source", ...
 const char* place_kind_name(PlaceKind kind);
 // "gemv<true> argument 'rows' at 0x18", "rope argument 4 at 0x20" (from 0) where the code object

@@ -1,4 +1,5 @@
 // The C ABI of sessions.
+#include "gfxgraph/order.h"
 #include "replayer/capi/c_api_internal.h"
 #include "replayer/memory/limits.h"
 
@@ -140,6 +141,19 @@ gfxgraph_status_t gfxgraph_session_bind(gfxgraph_session_t session, uint32_t buf
 
 gfxgraph_status_t gfxgraph_session_load(gfxgraph_session_t session) noexcept {
   return on_session(session, [&] { return session->load(); });
+}
+
+gfxgraph_status_t gfxgraph_session_use_order(gfxgraph_session_t session, const void* bytes,
+                                             uint64_t size_bytes) noexcept {
+  return on_session(session, [&]() -> Result<void> {
+    GFXGRAPH_TRY(session->load());
+    if (bytes == nullptr) return session->session->use_order(nullptr);
+    GFXGRAPH_ASSIGN_OR_RETURN(
+        order::NeededEdges edges,
+        order::read_needed_edges({static_cast<const std::byte*>(bytes), size_bytes}));
+    return session->session->use_order(
+        std::make_shared<const order::NeededEdges>(std::move(edges)));
+  });
 }
 
 gfxgraph_status_t gfxgraph_session_read(gfxgraph_session_t session, uint32_t buffer,

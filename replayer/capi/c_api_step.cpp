@@ -1,4 +1,5 @@
 // The C ABI of steps.
+#include "gfxgraph/order.h"
 #include "replayer/capi/c_api_internal.h"
 
 using namespace gfxgraph;            // NOLINT: this file is the border between the two worlds
@@ -313,6 +314,22 @@ gfxgraph_status_t gfxgraph_step_info(gfxgraph_step_t step, gfxgraph_step_info_t*
     result.restore_us = one.load_times().restore_us;
     result.build_us = one.load_times().build_us;
     result.instantiate_us = one.load_times().instantiate_us;
+    return write_out(result, info);
+  });
+}
+
+gfxgraph_status_t gfxgraph_step_order_info(gfxgraph_step_t step,
+                                           gfxgraph_order_info_t* info) noexcept {
+  return guarded([&]() -> Result<void> {
+    GFXGRAPH_TRY(require(step != nullptr, "step is null"));
+    const OrderUse use = step->step->executor().order_use();
+    gfxgraph_order_info_t result{};
+    result.proven = use.proven ? 1 : 0;
+    result.reason = use.reason;
+    result.edges_recorded = use.edges_recorded;
+    result.edges_needed = use.edges_needed;
+    result.packets = use.packets;
+    result.barriers = use.barriers;
     return write_out(result, info);
   });
 }

@@ -44,7 +44,7 @@ uint64_t value_of(const HiddenField& field, const HiddenFacts& facts) noexcept {
 
 }  // namespace
 
-Result<std::vector<HiddenField>> hidden_fields(const format::Kernel& kernel) {
+[[gnu::cold]] Result<std::vector<HiddenField>> hidden_fields(const format::Kernel& kernel) {
   std::vector<HiddenField> fields;
   bool any = false;
   for (const format::Argument& argument : kernel.arguments) {

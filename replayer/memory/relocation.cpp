@@ -52,6 +52,27 @@ void AddressMap::sort_ranges() {
   high_ = end > UINT64_MAX - kReach ? UINT64_MAX : end + kReach;
 }
 
+bool AddressMap::shares_as_recorded() const noexcept {
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    for (size_t before = ranges_[i].overlaps_from; before < i; ++before) {
+      const Range& other = ranges_[before];
+      if (other.begin + other.size_bytes <= ranges_[i].begin) continue;
+      if (ranges_[i].begin - other.begin != ranges_[i].recorded - other.recorded) return false;
+    }
+  }
+  return true;
+}
+
+bool AddressMap::holds_any(uint64_t address, uint64_t size_bytes) const noexcept {
+  auto at = std::ranges::lower_bound(ranges_, address + size_bytes, {}, &Range::begin);
+  if (at == ranges_.begin()) return false;
+  const size_t last = static_cast<size_t>(at - ranges_.begin()) - 1;
+  for (size_t i = ranges_[last].overlaps_from; i <= last; ++i) {
+    if (ranges_[i].begin + ranges_[i].size_bytes > address) return true;
+  }
+  return false;
+}
+
 std::optional<std::byte> AddressMap::top_byte() const noexcept {
   if (low_ >> 56 != high_ >> 56) return std::nullopt;
   return static_cast<std::byte>(low_ >> 56);

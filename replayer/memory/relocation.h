@@ -52,6 +52,11 @@ class AddressMap {
   // allocation, or in it. Says nothing of a recorded word that lay in live memory.
   bool denotes_outside(uint64_t replay_word, uint64_t recorded_word) const noexcept;
 
+  // Whether allocations that share bytes here did so in the recording, at the same distance.
+  bool shares_as_recorded() const noexcept;
+  // Whether any of these bytes belong to an allocation.
+  bool holds_any(uint64_t address, uint64_t size_bytes) const noexcept;
+
   // The most significant byte of every `replay_word` for which the two above may hold; empty: it is
   // not the same one. For skipping memory that can hold no address.
   std::optional<std::byte> top_byte() const noexcept;

@@ -1,7 +1,8 @@
-// Graph: explicit hipGraphs from the dependencies of dag.h. One graph per stretch of operations
-// between two host writes, split further by --graph-max-nodes, around operations that no node type
-// can express, and around graphs that the program itself launched again (graph_parts.h); all are
-// launched into one stream, so their order is kept. Stretches that are equal share one graph.
+// Graph: explicit hipGraphs from the dependencies of dag.h, or from those that a proof left
+// (session/order_proof.h). One graph per stretch of operations between two host writes, split
+// further by --graph-max-nodes, around operations that no node type can express, and around graphs
+// that the program itself launched again (graph_parts.h); all are launched into one stream, so
+// their order is kept. Stretches that are equal share one graph.
 //
 // Built by one thread, with explicit dependencies, counted afterwards: runtimes are known to drop
 // nodes silently. Never captured (HIP 5.2 executes module launches instead of capturing them).
@@ -97,7 +98,9 @@ class GraphExecutor : public Executor {
                                                     "--mode batch",
                                                     instance_.library().runtime_version()));
     }
-    dag_ = build_dag(instance_.program());
+    order_.emplace(instance_, options_.graph_linear
+                                  ? "every graph is a chain in recorded order (--graph-linear)"
+                                  : nullptr);
     if (options_.values_change) {
       updates_ =
           instance_.library().update_trials().find(instance_.library(), instance_.device().arch);
@@ -109,7 +112,7 @@ class GraphExecutor : public Executor {
     states_.resize(nodes_.size());
     changed_.reserve(nodes_.size());
     often_.reserve(nodes_.size());
-    statistics_.edges_before_reduction = dag_.edges_before_reduction;
+    statistics_.edges_before_reduction = order_->recorded().edges_before_reduction;
     for (GraphPart& part : parts_) {
       part.stale = part.in_graph();
       statistics_.launches += part.in_graph();
@@ -156,6 +159,15 @@ class GraphExecutor : public Executor {
   Result<void> apply_changes() override {
     if (changed_.empty() && !any_stale_) [[likely]]
       return {};
+    for (const uint32_t operation : changed_) {
+      if (order_->keeps(operation)) [[likely]]
+        continue;
+      // All are built again, in recorded order.
+      for (GraphPart& part : parts_) part.stale |= part.in_graph();
+      for (SharedGraph* const one : in_) one->stale = true;
+      any_stale_ = true;
+      break;
+    }
     for (size_t n = 0; n < changed_.size(); ++n) {
       if (Result<void> applied = apply(changed_[n]); !applied) {
         changed_.erase(changed_.begin(), changed_.begin() + static_cast<std::ptrdiff_t>(n));
@@ -197,6 +209,7 @@ class GraphExecutor : public Executor {
 
   RunsInFlight& runs() override { return runs_; }
   GraphStatistics graph_statistics() const override { return statistics_; }
+  OrderUse order_use() const override { return order_->use(); }
 
  private:
   struct State {
@@ -268,7 +281,10 @@ class GraphExecutor : public Executor {
     const auto total = static_cast<uint32_t>(program.operations().size());
     const uint32_t max_nodes =
         options_.graph_max_nodes == 0 ? kMaxGraphNodes : options_.graph_max_nodes;
-    const std::vector<Stretch> again = find_launched_again(instance_, dag_);
+    // By the recorded order, so that graphs which the program launched again stay whole; these
+    // parts follow each other in the stream.
+    const Dag& recorded = order_->recorded();
+    const std::vector<Stretch> again = find_launched_again(instance_, recorded);
     for (const Segment& segment : program.segments()) {
       if (limit_ < total && segment.first_operation >= limit_) break;
       GraphPart part{segment.host};
@@ -282,7 +298,7 @@ class GraphExecutor : public Executor {
       const uint32_t end = std::min(limit_, segment.first_operation + segment.operation_count);
       uint32_t begin = segment.first_operation;
       const auto add_graphs = [&](uint32_t to) {
-        for (const Stretch& one : divide(instance_, dag_, again, begin, to, max_nodes))
+        for (const Stretch& one : divide(instance_, recorded, again, begin, to, max_nodes))
           add(one.first, one.count, one.between);
       };
       for (uint32_t i = begin; i < end; ++i) {
@@ -307,7 +323,7 @@ class GraphExecutor : public Executor {
       stale.push_back(i);
       stretches.push_back({parts_[i].first_operation, parts_[i].operation_count, false});
     }
-    const std::vector<uint32_t> equal = find_equal(instance_, dag_, stretches);
+    const std::vector<uint32_t> equal = find_equal(instance_, order_->dag(), stretches);
     for (size_t n = 0; n < stale.size(); ++n) parts_[stale[n]].shared = 0;
     for (size_t n = 0; n < stale.size(); ++n) {
       parts_[stale[n]].same = stale[equal[n]];
@@ -502,7 +518,7 @@ class GraphExecutor : public Executor {
         if (!ends_nothing(part, i)) previous = i;
         continue;
       }
-      for (const uint32_t dependency : dag_.dependencies[part.first_operation + i]) {
+      for (const uint32_t dependency : order_->dag().dependencies[part.first_operation + i]) {
         if (dependency < part.first_operation) continue;  // the stream orders it
         const uint32_t before = dependency - part.first_operation;
         if (ends_nothing(part, before)) {
@@ -534,7 +550,7 @@ class GraphExecutor : public Executor {
   StreamRuns runs_;
   ExecutorOptions options_;
   uint32_t limit_;
-  Dag dag_;
+  std::optional<OrderInUse> order_;  // from prepare() on
   std::vector<GraphPart> parts_;
   std::vector<SharedGraph*> in_;  // of compositions
   GraphStatistics statistics_;

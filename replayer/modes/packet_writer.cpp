@@ -15,8 +15,6 @@ namespace {
 
 using hsa_abi::Packet;
 
-constexpr uint16_t kDispatchHeader = hsa_abi::kPacketDispatch | hsa_abi::kBarrierBit |
-                                     hsa_abi::kAcquireAgent | hsa_abi::kReleaseAgent;
 constexpr uint32_t kMostWorkItems = 1024;  // of a workgroup
 
 uint64_t bits(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
@@ -24,7 +22,6 @@ uint64_t bits(const void* pointer) { return reinterpret_cast<uint64_t>(pointer);
 void begin(Packet& packet, const std::byte* kernarg) {
   packet.kernarg = bits(kernarg);
   packet.setup = 3;
-  if (packet.header == hsa_abi::kPacketInvalid) packet.header = kDispatchHeader;
 }
 
 void set_box(Packet& packet, const PacketKernel& kernel, const Box& box) {

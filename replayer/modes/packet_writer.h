@@ -28,8 +28,8 @@ class PacketWriter {
   // Whether none of the launch's own argument bytes is a hidden argument.
   bool is_plain(const PreparedLaunch& launch) const;
 
-  // These overwrite the packet and the arguments at `kernarg`, which stay those of the packet. They
-  // allocate nothing unless they fail. `index`: the operation, for messages.
+  // These overwrite the packet but for its header, and the arguments at `kernarg`, which stay those
+  // of the packet. They allocate nothing unless they fail. `index`: the operation, for messages.
   Result<void> launch(hsa_abi::Packet& packet, std::byte* kernarg, uint32_t index,
                       const PreparedLaunch& launch);
   // True: kernels cannot reach the destination, which is pageable memory of the caller; the packet

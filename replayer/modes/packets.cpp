@@ -1,6 +1,7 @@
 // Packets: what a run dispatches stands ready as AQL packets and kernel arguments; a run copies
 // them into an HSA queue of the step's own (packet_queue.h) and rings its doorbell once. In
-// recorded order with the barrier bit on each, as batch.
+// recorded order with the barrier bit on each, as batch; or, where a proof holds
+// (packet_order.h), with the bit only where it is needed.
 //
 // Arguments in flight do not change: there are several sets of them (rotation.h), and what is set
 // between runs is written to one that no run in flight reads. The others follow when their turn
@@ -10,10 +11,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "replayer/memory/rotation.h"
 #include "replayer/modes/packet_eligibility.h"
+#include "replayer/modes/packet_order.h"
 #include "replayer/modes/packet_writer.h"
 #include "replayer/packets/packet_boxes.h"
 #include "replayer/packets/packet_queue.h"
@@ -40,7 +43,7 @@ inline void copy_arguments(std::byte* to, const uint8_t* from, uint32_t bytes) n
   std::memcpy(to + bytes - kPiece, from + bytes - kPiece, kPiece);
 }
 
-constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint32_t kNone = kNoPacket;
 
 // Between two host writes, or copies that go through the staging ring.
 struct PacketPart {
@@ -114,6 +117,7 @@ class PacketExecutor : public Executor {
     GFXGRAPH_ASSIGN_OR_RETURN(queue_, PacketQueue::open(device_, instance_.device().arch));
     GFXGRAPH_TRY(writer_.find_kernels(std::move(eligible), limit_, *device_, *queue_));
     lay_out();
+    find_order();
     for (Set& set : sets_.places()) GFXGRAPH_TRY(prepare_set(set));
     return {};
   }
@@ -138,12 +142,22 @@ class PacketExecutor : public Executor {
   void arguments_changed(uint32_t operation) noexcept override { note(operation, kArguments); }
 
   Result<void> apply_changes() override {
-    if (changed_.empty() || apply_alone()) [[likely]]
+    if (changed_.empty()) [[likely]]
+      return {};
+    if (order_->proven()) [[unlikely]] {
+      for (const uint32_t operation : changed_) {
+        if (order_->keeps(operation)) continue;
+        lose_order();
+        break;
+      }
+    }
+    if (apply_alone()) [[likely]]
       return {};
     return apply_all();
   }
 
   RunsInFlight& runs() override { return runs_; }
+  OrderUse order_use() const override { return order_->use(); }
 
  private:
   // Plain arguments of one launch, which the other sets lack already. Apart from apply_all(), which
@@ -284,8 +298,6 @@ class PacketExecutor : public Executor {
       }
       add_until(end);
     }
-    streams_ =
-        std::ranges::any_of(parts_, [](const PacketPart& part) { return part.streamed != kNone; });
     forwards_.resize(limit_);
     for (uint32_t i = 0; i < limit_; ++i) {
       const PreparedOperation& operation = instance_.operation(i);
@@ -294,6 +306,15 @@ class PacketExecutor : public Executor {
         host_copies_.push_back(i);
     }
     changed_.reserve(limit_);
+  }
+
+  [[gnu::cold]] void find_order() {
+    std::vector<uint32_t> packet_of;
+    std::vector<PacketStretch> stretches;
+    for (const Place& place : places_) packet_of.push_back(place.packet);
+    for (const PacketPart& part : parts_)
+      stretches.push_back({part.first_packet, part.packet_count});
+    order_.emplace(instance_, packet_of, packets_, stretches);
   }
 
   [[gnu::cold]] Result<void> prepare_set(Set& set) {
@@ -315,22 +336,13 @@ class PacketExecutor : public Executor {
         writer_.fill(packet, kernarg, turn.fill);
       }
     }
-    if (packets_ == 0) return {};
-    // System scope: makes writes of the caller visible to the run, and its writes to the caller.
-    set.packets.front().header |= hsa_abi::kAcquireSystem;
-    for (const PacketPart& part : parts_) {
-      if (part.packet_count == 0) continue;
-      set.packets[part.first_packet].header |= hsa_abi::kAcquireSystem;
-      set.packets[part.first_packet + part.packet_count - 1].header |= hsa_abi::kReleaseSystem;
-    }
-    for (Packet& packet : set.packets) {
-      // The bits of both scopes together would encode a third one.
-      if ((packet.header & hsa_abi::kAcquireSystem) != 0)
-        packet.header &= static_cast<uint16_t>(~hsa_abi::kAcquireAgent);
-      if ((packet.header & hsa_abi::kReleaseSystem) != 0)
-        packet.header &= static_cast<uint16_t>(~hsa_abi::kReleaseAgent);
-    }
+    order_->write_headers(set.packets);
     return {};
+  }
+
+  // Packets in flight are copies in the ring, so that those of all sets may change.
+  [[gnu::noinline]] void lose_order() {
+    for (Set& set : sets_.places()) order_->write_headers(set.packets);
   }
 
   // Packet and arguments of an operation as it is now. Allocates nothing unless it fails.
@@ -357,7 +369,7 @@ class PacketExecutor : public Executor {
                   "mode packets: a run without fences cannot copy to pageable memory: use pinned "
                   "memory, or read the output from the step");
     }
-    if (!fenced && streams_) {
+    if (!fenced && streams_any()) {
       return fail(Status::kUnsupported,
                   "mode packets: a run without fences cannot copy through the staging ring (more "
                   "than 64 MiB from or to plain memory)");
@@ -391,6 +403,11 @@ class PacketExecutor : public Executor {
     return forward(stream);
   }
 
+  bool streams_any() const {
+    return std::ranges::any_of(parts_,
+                               [](const PacketPart& part) { return part.streamed != kNone; });
+  }
+
   bool forwards_any() const {
     return std::ranges::any_of(host_copies_, [&](uint32_t i) { return forwards_[i] != 0; });
   }
@@ -420,7 +437,7 @@ class PacketExecutor : public Executor {
   uint32_t packets_ = 0;
   std::vector<Turn> turns_;
   std::vector<PacketPart> parts_;
-  bool streams_ = false;  // one of them does
+  std::optional<PacketOrder> order_;  // from prepare() on
   Rotation<Set> sets_;
   std::vector<uint32_t> changed_;
   std::vector<uint32_t> host_copies_;  // operations with an end outside of buffers

@@ -24,14 +24,14 @@ constexpr uint64_t kReleased = INT64_MAX;
 
 }  // namespace
 
-Result<std::unique_ptr<PacketQueue>> PacketQueue::open(std::shared_ptr<PacketDevice> device,
-                                                       const std::string& architecture) {
+[[gnu::cold]] Result<std::unique_ptr<PacketQueue>> PacketQueue::open(
+    std::shared_ptr<PacketDevice> device, const std::string& architecture) {
   std::unique_ptr<PacketQueue> queue(new PacketQueue(std::move(device)));
   GFXGRAPH_TRY(queue->prepare(architecture));
   return queue;
 }
 
-Result<void> PacketQueue::prepare(const std::string& architecture) {
+[[gnu::cold]] Result<void> PacketQueue::prepare(const std::string& architecture) {
   PacketCode& code = device_->code();
   GFXGRAPH_ASSIGN_OR_RETURN(store_kernel_, code.own(architecture, "gfxgraph_store"));
   GFXGRAPH_ASSIGN_OR_RETURN(wait_kernel_, code.own(architecture, "gfxgraph_wait"));

@@ -1,10 +1,14 @@
 #include "replayer/program/dag.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "order/stream_order.h"
 #include "replayer/abi/hip_abi.h"
+#include "replayer/program/identity.h"
 
 namespace gfxgraph::replayer {
 
@@ -89,5 +93,48 @@ class DagBuilder {
 }  // namespace
 
 Dag build_dag(const Program& program) { return DagBuilder(program).build(); }
+
+Result<void> check_edges(const Program& whole, const order::NeededEdges& edges) {
+  if (identity_of(whole) == edges.trace && edges.work() == whole.operations().size()) return {};
+  return fail(Status::kInvalidArgument,
+              "the needed order is that of another trace, or of this one with other words taken as "
+              "pointers: make it again from this trace (gfxgraph info TRACE --order -o FILE), and "
+              "open that with GFXGRAPH_POINTERS_DEFAULT");
+}
+
+Dag needed_dag(const Program& program, const Dag& recorded, const order::NeededEdges& edges) {
+  Dag dag;
+  const uint32_t first = program.first_operation();
+  dag.lanes = recorded.lanes;
+  dag.edges_before_reduction = recorded.edges_before_reduction;
+  dag.dependencies.resize(program.operations().size());
+  for (size_t n = 0; n < dag.dependencies.size(); ++n) {
+    for (const uint32_t earlier : edges.of(first + n)) {
+      if (earlier >= first) dag.dependencies[n].push_back(earlier - first);
+    }
+    dag.edges += dag.dependencies[n].size();
+  }
+  return dag;
+}
+
+std::vector<bool> needed_barriers(std::span<const std::vector<uint32_t>> needs,
+                                  std::span<const uint32_t> packet_of, uint32_t packets,
+                                  std::span<const uint32_t> begins) {
+  std::vector<bool> barriers(packets);
+  for (const uint32_t one : begins) barriers[one] = true;
+  std::vector<uint32_t> waits(packet_of.size());  // for packets before this number
+  uint32_t last = 0;                              // the last one with the bit
+  for (size_t i = 0; i < packet_of.size(); ++i) {
+    for (const uint32_t earlier : needs[i]) {
+      const uint32_t packet = packet_of[earlier];
+      waits[i] = std::max(waits[i], packet == kNoPacket ? waits[earlier] : packet + 1);
+    }
+    const uint32_t packet = packet_of[i];
+    if (packet == kNoPacket) continue;
+    barriers[packet] = barriers[packet] || waits[i] > last;
+    if (barriers[packet]) last = packet;
+  }
+  return barriers;
+}
 
 }  // namespace gfxgraph::replayer

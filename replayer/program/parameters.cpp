@@ -33,15 +33,6 @@ const Operation* find_operation(const Program& program, uint64_t event, uint32_t
   return same ? &*found : nullptr;
 }
 
-// The events of the works of an iteration, as compare_iterations() counts them.
-std::vector<uint64_t> works_of(const format::Trace& trace, const ranges::IterationSpan& span) {
-  std::vector<uint64_t> works;
-  for (uint64_t event = span.first_event; event < span.end_event; ++event) {
-    if (ranges::is_work(trace.events()[event].action)) works.push_back(event);
-  }
-  return works;
-}
-
 // One for each repetition. Of shape 0, which no range has.
 std::vector<ranges::RangeSummary> repetitions(const std::vector<ranges::Period>& periods) {
   std::vector<ranges::RangeSummary> all;
@@ -166,7 +157,7 @@ Result<std::vector<StepParameter>> find_parameters(const Program& program,
     if (program.holds(info))
       memory.emplace(compared.memory.key(info.begin->id, *own), info.begin->id);
   }
-  const std::vector<uint64_t> works = works_of(trace, *own);
+  const std::vector<uint64_t> works = ranges::works_of(trace, *own);
   for (const ranges::Parameter& parameter : comparison.parameters) {
     StepParameter& one = result.emplace_back();
     one.name = parameter.name;

@@ -196,14 +196,16 @@ class Program {
   bool awaited(format::HostFunctionId id) const;
   uint64_t first_event() const { return first_event_; }
   uint64_t end_event() const { return end_event_; }
+  // The number of its first operation among those of the whole trace.
+  uint32_t first_operation() const { return first_.operation; }
   // Launches have the numbers [first_launch(), first_launch() + launch_count()).
-  uint32_t first_launch() const { return first_launch_; }
+  uint32_t first_launch() const { return first_.launch; }
   // How many launches differ in more than their argument bytes; of all that it was cut from.
   size_t launch_shapes() const { return store_->shapes(); }
   uint32_t launch_count() const { return static_cast<uint32_t>(launch_operations_.size()); }
   // The operation of a launch.
   uint32_t launch_operation(uint32_t launch_index) const {
-    return launch_operations_[launch_index - first_launch_];
+    return launch_operations_[launch_index - first_.launch];
   }
   // Whether the trace holds the allocation at some time between the first and the last event.
   bool holds(const AllocationInfo& allocation) const {
@@ -247,7 +249,9 @@ class Program {
   std::vector<format::HostFunctionId> awaited_;  // sorted
   uint64_t first_event_ = 0;
   uint64_t end_event_ = UINT64_MAX;
-  uint32_t first_launch_ = 0;
+  struct {
+    uint32_t operation = 0, launch = 0;
+  } first_;  // their numbers in the whole trace
   // The next event behind this program with a kernel, which may write anything.
   uint64_t next_launch_ = UINT64_MAX;
   // Of each allocation, index = id - 1, the next event with another write. Empty: none.

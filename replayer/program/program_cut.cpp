@@ -29,11 +29,12 @@ std::shared_ptr<const Program> Program::cut(uint64_t first_event, uint64_t end_e
   const size_t end_operation = first_at(operations_, end_event);
   part->operations_.assign(operations_.begin() + static_cast<ptrdiff_t>(first_operation),
                            operations_.begin() + static_cast<ptrdiff_t>(end_operation));
-  part->first_launch_ = first_launch_;
+  part->first_.operation = first_.operation + static_cast<uint32_t>(first_operation);
+  part->first_.launch = first_.launch;
   for (size_t i = 0; i < end_operation; ++i) {
     if (operations_[i].kind != OperationKind::kLaunch) continue;
     if (i < first_operation) {
-      ++part->first_launch_;
+      ++part->first_.launch;
     } else {
       part->launch_operations_.push_back(static_cast<uint32_t>(i - first_operation));
     }

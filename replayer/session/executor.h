@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "replayer/memory/runs_in_flight.h"
 #include "replayer/session/instance.h"
+#include "replayer/session/order_proof.h"
 
 namespace gfxgraph::replayer {
 
@@ -64,6 +65,7 @@ class Executor {
   // What run() has submitted. Eager mode counts none: a step waits before it changes a value.
   virtual RunsInFlight& runs() = 0;
   virtual GraphStatistics graph_statistics() const { return {}; }
+  virtual OrderUse order_use() const { return {}; }
 
   // Adds the nodes of the whole program to `graph`, behind `before` (empty: where it begins), and
   // counts them; the last ones become `before`. From then on changes are made in `shared`, too,

@@ -11,7 +11,7 @@
 
 namespace gfxgraph::replayer {
 
-Result<void> HostWrites::prepare(const Program& program, Memory& memory) {
+[[gnu::cold]] Result<void> HostWrites::prepare(const Program& program, Memory& memory) {
   for (size_t i = 0; i < program.host_writes().size(); ++i) {
     const format::HostWrite& recorded = *program.host_writes()[i];
     const std::string where = fmt::format("host write {} to allocation {}", i, recorded.allocation);

@@ -47,15 +47,15 @@ Instance::Instance(std::shared_ptr<Session> session, std::shared_ptr<const Progr
 
 Instance::~Instance() = default;
 
-Result<std::unique_ptr<Instance>> Instance::load(std::shared_ptr<Session> session,
-                                                 std::shared_ptr<const Program> program) {
+[[gnu::cold]] Result<std::unique_ptr<Instance>> Instance::load(
+    std::shared_ptr<Session> session, std::shared_ptr<const Program> program) {
   std::unique_ptr<Instance> instance(new Instance(std::move(session), std::move(program)));
   GFXGRAPH_TRY(instance->prepare());
   return instance;
 }
 
 // In a single pass, which several threads can share.
-Result<void> Instance::check_contents() const {
+[[gnu::cold]] Result<void> Instance::check_contents() const {
   std::vector<format::BlobId> blobs;
   for (const Operation& operation : program_->operations()) {
     if (operation.kind != OperationKind::kCopy || operation.copy->source.allocation != 0) continue;
@@ -68,7 +68,7 @@ Result<void> Instance::check_contents() const {
   return program_->trace().check_blobs(blobs);
 }
 
-Result<void> Instance::prepare() {
+[[gnu::cold]] Result<void> Instance::prepare() {
   GFXGRAPH_TRY(check_contents());
   uint64_t arena_bytes = 0;
   size_t arguments = 1;  // the place is there without any
@@ -101,7 +101,8 @@ Result<void> Instance::prepare() {
   return host_writes_.prepare(*program_, memory());
 }
 
-Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& arena_offset) {
+[[gnu::cold]] Result<void> Instance::prepare_launch(const Operation& operation,
+                                                    uint64_t& arena_offset) {
   const LaunchShape& recorded = *operation.launch;
   prepared_.all.push_back({.kind = OperationKind::kLaunch,
                            .empty = false,
@@ -130,7 +131,8 @@ Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& aren
   return {};
 }
 
-Result<void> Instance::prepare_special(const Operation& operation, PreparedLaunch& launch) {
+[[gnu::cold]] Result<void> Instance::prepare_special(const Operation& operation,
+                                                     PreparedLaunch& launch) {
   const LaunchShape& recorded = *operation.launch;
   SpecialLaunch special;
   const bool by_stub = function(launch) == nullptr ||
@@ -183,7 +185,8 @@ Result<void> Instance::prepare_special(const Operation& operation, PreparedLaunc
 }
 
 // What HIP does with a kernel of which only the stub is known.
-Result<void> Instance::check_stub(const Operation& operation, const SpecialLaunch& special) const {
+[[gnu::cold]] Result<void> Instance::check_stub(const Operation& operation,
+                                                const SpecialLaunch& special) const {
   if (special.partial) {
     return fail(Status::kUnsupported,
                 fmt::format("{}: partial workgroups need the kernel's function, and {} tells only "
@@ -198,12 +201,12 @@ Result<void> Instance::check_stub(const Operation& operation, const SpecialLaunc
                           special.cooperative ? "hipLaunchCooperativeKernel" : "hipLaunchKernel"));
 }
 
-std::string Instance::name_of(const Operation& operation) const {
+[[gnu::cold]] std::string Instance::name_of(const Operation& operation) const {
   return fmt::format("launch {} kernel {}", operation.launch_index,
                      program_->kernel(*operation.launch).name);
 }
 
-Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation) {
+[[gnu::cold]] Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation) {
   const format::Copy& recorded = *operation.copy;
   const uint64_t packed = packed_bytes(recorded);
   prepared_.all.push_back({.kind = OperationKind::kCopy,
@@ -328,7 +331,7 @@ bool has_small_rows(const PreparedMemset& memset) {
 
 }  // namespace
 
-Result<void> Instance::prepare_memset(const Operation& operation) {
+[[gnu::cold]] Result<void> Instance::prepare_memset(const Operation& operation) {
   const format::Memset& recorded = *operation.memset;
   PreparedMemset memset;
   memset.destination = memory().device_pointer(recorded.allocation) + recorded.offset_bytes;
@@ -441,7 +444,7 @@ Result<void> Instance::host_acts(const HostPart& part) {
   return {};
 }
 
-Result<void> Instance::restore() {
+[[gnu::cold]] Result<void> Instance::restore() {
   host_writes_.restored();
   const std::vector<Call>& calls = session_->program()->calls();
   const bool begins_later = std::ranges::any_of(calls, [&](const Call& call) {
@@ -456,7 +459,7 @@ Result<void> Instance::restore() {
   return kept.put_back();
 }
 
-Result<void> Instance::run_before() {
+[[gnu::cold]] Result<void> Instance::run_before() {
   if (!before_) {
     auto before = std::make_unique<Before>();
     GFXGRAPH_ASSIGN_OR_RETURN(before->instance,

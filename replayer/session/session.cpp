@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/process/gpu_target.h"
+#include "replayer/program/dag.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -146,6 +147,27 @@ Result<void> Session::bind(const Binding& binding) {
                               move.new_device));
   } catch (const std::bad_alloc&) {  // it is bound nevertheless
   }
+  return {};
+}
+
+Result<void> Session::use_order(std::shared_ptr<const order::NeededEdges> edges) {
+  if (edges == nullptr) {
+    order_ = nullptr;
+    return {};
+  }
+  if (!memory_->packing().tenants.empty()) {
+    return fail(Status::kUnsupported,
+                "proven order: buffers share memory one after another, which the recorded order "
+                "allows: give each its own (--memory apart, GFXGRAPH_MEMORY_APART)");
+  }
+  const std::string recorded = base_architecture(program_->trace().environment().gpu_arch);
+  if (recorded != base_architecture(device_.arch)) {
+    return fail(Status::kUnsupported,
+                fmt::format("proven order: the code for {} was analysed, and {} runs that for {}",
+                            recorded, device_.name, device_.arch));
+  }
+  GFXGRAPH_TRY(check_edges(*program_, *edges));
+  order_ = std::move(edges);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "order/needed_edges.h"
 #include "replayer/abi/hip_library.h"
 #include "replayer/code/modules.h"
 #include "replayer/memory/limits.h"
@@ -58,6 +59,14 @@ class Session {
   // What was bound since loading, in order.
   const std::vector<Move>& moves() const { return moves_; }
 
+  // Steps that are prepared from now on keep this order in modes graph and packets, as long as its
+  // proof holds; null: the recorded one. kInvalidArgument: it is another trace's; kUnsupported:
+  // allocations share memory by the recorded order (MemoryUse::kPacked), or other code than was
+  // analysed runs on this device.
+  Result<void> use_order(std::shared_ptr<const order::NeededEdges> edges);
+  // Null: the recorded one.
+  const std::shared_ptr<const order::NeededEdges>& order() const { return order_; }
+
   // Of mode packets: one for all its steps.
   Result<std::shared_ptr<PacketDevice>> packet_device();
 
@@ -104,6 +113,7 @@ class Session {
   std::unique_ptr<Modules> modules_;
   std::unique_ptr<Memory> memory_;
   std::vector<Move> moves_;
+  std::shared_ptr<const order::NeededEdges> order_;
   std::weak_ptr<PacketDevice> packet_device_;
   uint64_t checked_until_ = 0;   // the contents of what begins before this event
   uint64_t restored_until_ = 0;  // what begins before this event has had content

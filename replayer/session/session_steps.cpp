@@ -44,7 +44,7 @@ std::vector<std::vector<format::AllocationId>> links(const Program& program) {
 
 }  // namespace
 
-UsedBuffers find_used_buffers(const Program& program) {
+[[gnu::cold]] UsedBuffers find_used_buffers(const Program& program) {
   const size_t count = program.allocations().size();
   UsedBuffers result{std::vector<bool>(count), std::vector<bool>(count)};
   std::vector<bool> reached(count);
@@ -143,7 +143,7 @@ Result<void> SessionStep::check_conflicts(hip::Stream stream,
   return {};
 }
 
-void SessionSteps::enter(SessionStep& step, bool concurrent) {
+[[gnu::cold]] void SessionSteps::enter(SessionStep& step, bool concurrent) {
   const auto buffers = [](SessionStep& one) -> const UsedBuffers& {
     if (!one.buffers_) one.buffers_ = find_used_buffers(one.used_program());
     return *one.buffers_;

@@ -54,9 +54,9 @@ Step::~Step() {
   if (own_stream_ != nullptr) hip.hipStreamDestroy(own_stream_);
 }
 
-Result<std::unique_ptr<Step>> Step::load(std::shared_ptr<const Program> program,
-                                         std::shared_ptr<const HipLibrary> library,
-                                         const LoadOptions& options) {
+[[gnu::cold]] Result<std::unique_ptr<Step>> Step::load(std::shared_ptr<const Program> program,
+                                                       std::shared_ptr<const HipLibrary> library,
+                                                       const LoadOptions& options) {
   const Clock::time_point start = Clock::now();
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
                             Session::load(program, std::move(library), options));
@@ -67,9 +67,9 @@ Result<std::unique_ptr<Step>> Step::load(std::shared_ptr<const Program> program,
   return step;
 }
 
-Result<std::unique_ptr<Step>> Step::prepare(std::shared_ptr<Session> session,
-                                            std::shared_ptr<const Program> program,
-                                            const StepOptions& options) {
+[[gnu::cold]] Result<std::unique_ptr<Step>> Step::prepare(std::shared_ptr<Session> session,
+                                                          std::shared_ptr<const Program> program,
+                                                          const StepOptions& options) {
   const Clock::time_point start = Clock::now();
   auto of = std::make_shared<ArgumentsOf>();
   GFXGRAPH_ASSIGN_OR_RETURN(of->use, LiveUse::find(*session, *program));
@@ -203,7 +203,7 @@ void Step::log_prepared() const {
                                     mode_name(mode_), mode_reason_));
 }
 
-Result<void> Step::restore() {
+[[gnu::cold]] Result<void> Step::restore() {
   GFXGRAPH_TRY(check_apart(instance_->session().options(), "restore"));
   if (stream_ != own_stream_) GFXGRAPH_TRY(instance_->library().wait_for(stream_));
   if (executor_) GFXGRAPH_TRY(wait());
@@ -275,7 +275,7 @@ Result<void> Step::commit() {
   return executor_->apply_changes();
 }
 
-Result<StepArguments> Step::arguments() {
+[[gnu::cold]] Result<StepArguments> Step::arguments() {
   if (in_flight()) GFXGRAPH_TRY(wait());  // moves are followed when nothing is
   instance_->follow_moves(executor_.get());
   StepArguments arguments = arguments_of(instance_->prepared());
@@ -284,7 +284,7 @@ Result<StepArguments> Step::arguments() {
   return arguments;
 }
 
-Result<void> Step::set_arguments(const StepArguments& arguments) {
+[[gnu::cold]] Result<void> Step::set_arguments(const StepArguments& arguments) {
   if (arguments.of->session->moves().size() != arguments.moves) {
     return fail(Status::kUnsupported,
                 "memory was bound in the session after its arguments were kept: keep them again");

@@ -47,7 +47,7 @@ class Step : public SessionStep {
   const Instance& instance() const { return *instance_; }
   const LoadTimes& load_times() const { return load_times_; }
   GraphStatistics graph_statistics() const { return executor_->graph_statistics(); }
-  Executor& executor() { return *executor_; }
+  Executor& executor() const { return *executor_; }
   const ExecutorOptions& executor_options() const { return executor_options_; }
 
   // The stream that batch and graph submit to from now on; null: the null stream. The caller keeps

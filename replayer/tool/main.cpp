@@ -36,6 +36,7 @@
 #include "replayer/tool/iterate.h"
 #include "replayer/tool/options.h"
 #include "replayer/tool/prove.h"
+#include "replayer/tool/prove_order.h"
 #include "replayer/tool/range_end.h"
 #include "replayer/tool/report.h"
 #include "replayer/tool/run.h"
@@ -222,8 +223,9 @@ LoadOptions load_options(const Arguments& arguments, const EventRange& range) {
   options.auto_seconds = arguments.auto_seconds;
   options.auto_eager = true;  // nothing follows a run but a wait
   options.values_change = !arguments.iterate.empty();
-  const bool packed =
-      arguments.memory == "auto" ? arguments.no_verify : arguments.memory == "packed";
+  const bool packed = arguments.memory == "auto"
+                          ? arguments.no_verify && arguments.order == "recorded"
+                          : arguments.memory == "packed";
   options.memory = packed ? MemoryUse::kPacked : MemoryUse::kApart;
   options.keep_freed = packed && !arguments.no_verify;
   options.only_range = range;
@@ -387,12 +389,20 @@ Result<int> replay_trace(const Arguments& arguments) {
   options.packing = std::make_shared<const Packing>(plan_packing(*selected.whole, options));
   facts.memory = memory_need(*selected.whole, options, *options.packing);
   if (facts.memory) console::message(memory_text(*facts.memory, options.memory));
+  std::shared_ptr<const order::NeededEdges> order;
+  if (arguments.order == "proven") {
+    watchdog.enter("proving its order");
+    progress.at("proving its order");
+    GFXGRAPH_ASSIGN_OR_RETURN(
+        order, prove_order(arguments.trace, !arguments.range.empty(), arguments.max_seconds));
+  }
   watchdog.enter("loading the trace onto the device");
   progress.at("loading the trace onto the device");
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
                             load_hip(arguments, facts.emulated, *selected.whole));
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
                             Session::load(selected.whole, std::move(library), options));
+  if (order != nullptr) GFXGRAPH_TRY(session->use_order(std::move(order)));
   std::optional<RangeEnd> range_end;
   if (!arguments.no_verify && RangeEnd::is_needed(*selected.whole, *program)) {
     watchdog.enter("replaying the whole trace for the end of the range");

@@ -93,6 +93,11 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
                  "buffers with disjoint lifetimes in the same memory (default with --no-verify); "
                  "their contents are then kept in host memory for the comparison")
       ->check(CLI::IsMember({"auto", "apart", "packed"}));
+  app.add_option("--order", arguments.order,
+                 "recorded (default), or proven: modes graph and packets wait only for work "
+                 "that touches the same memory, by the code of the kernels (gfxgraph info "
+                 "--order); each buffer has its own memory")
+      ->check(CLI::IsMember({"recorded", "proven"}));
   app.add_flag("--allow-incomplete", arguments.allow_incomplete,
                "replay a trace that lacks recorded calls");
   app.add_flag("--allow-host-calls", arguments.allow_host_calls,
@@ -177,6 +182,17 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
   }
   if (arguments.bisect && arguments.memory == "packed") {
     console::error("--bisect needs separate buffers; omit --memory packed");
+    return kExitUsage;
+  }
+  if (arguments.order == "proven" && arguments.memory == "packed") {
+    console::error("--order proven needs separate buffers; omit --memory packed");
+    return kExitUsage;
+  }
+  if (arguments.order == "proven" && (arguments.mode == "eager" || arguments.mode == "batch")) {
+    console::error(
+        fmt::format("mode {} keeps the recorded order; --order proven is for modes graph, packets "
+                    "and auto",
+                    arguments.mode));
     return kExitUsage;
   }
   if (json->count() != 0 && arguments.json.empty()) arguments.json = "-";

@@ -26,6 +26,7 @@ struct Arguments {
   std::string pointers;
   std::string fresh = "zero";
   std::string memory = "auto";
+  std::string order = "recorded";
   bool verify = false;
   bool no_verify = false;
   bool bisect = false;

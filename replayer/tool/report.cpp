@@ -329,6 +329,28 @@ std::string iterations_text(const ReplayFacts& facts) {
   return text + "\n";
 }
 
+namespace {
+
+// Empty: none but the recorded order was asked for.
+std::string order_text(const Step& replay) {
+  if (replay.instance().session().order() == nullptr) return {};
+  const OrderUse order = replay.executor().order_use();
+  if (!order.proven) {
+    return format_printable("order: as recorded: {}\n",
+                            order.reason == nullptr
+                                ? fmt::format("mode {} keeps it", mode_name(replay.mode()))
+                                : order.reason);
+  }
+  std::string text = format_printable("order: proven, {} of {}", order.edges_needed,
+                                      counted(order.edges_recorded, "recorded edge"));
+  if (replay.mode() == Mode::kPackets)
+    text += format_printable(", {} of {} with the barrier bit", order.barriers,
+                             counted(order.packets, "packet"));
+  return text + "\n";
+}
+
+}  // namespace
+
 std::string text_report(const ReplayFacts& facts) {
   const Step& replay = *facts.replay;
   const Instance& instance = replay.instance();
@@ -347,6 +369,7 @@ std::string text_report(const ReplayFacts& facts) {
     for (const std::string& outside : graph.outside)
       text += format_printable("outside of the graphs: {}\n", outside);
   }
+  text += order_text(replay);
   const size_t moved = instance.memory().moved();
   const size_t movable = instance.memory().movable();
   text += format_printable(
@@ -472,6 +495,17 @@ std::string json_report(const ReplayFacts& facts) {
                      {"launches_apart", graph.launches_apart},
                      {"graphs_rebuilt", graph.graphs_rebuilt},
                      {"outside", graph.outside}};
+  }
+  if (instance.session().order() != nullptr) {
+    const OrderUse order = replay.executor().order_use();
+    json["order"] = {{"proven", order.proven},
+                     {"reason", order.reason == nullptr ? "" : order.reason},
+                     {"edges_recorded", order.edges_recorded},
+                     {"edges_needed", order.edges_needed}};
+    if (replay.mode() == Mode::kPackets) {
+      json["order"]["packets"] = order.packets;
+      json["order"]["barriers"] = order.barriers;
+    }
   }
   ordered_json ambiguous = ordered_json::array();
   for (const AmbiguousWord& word : program.ambiguous_words()) {

@@ -27,7 +27,7 @@ LARGER = {
     "Code": (31, 15, "code objects, their kernels, variables and what the runtime calls them"),
     "LiveCaptures": (30, 16, "a capture, the trace that is kept of it, and the steps that live"),
     "TraceCheck": (30, 28, "owns the tools, the execution and the report of a check"),
-    "Session": (30, 16, "owns memory, modules and devices of a trace"),
+    "Session": (30, 17, "owns memory, modules, devices and the order of a trace"),
     # a state machine whose states are read together at each step
     "RaceCheck": (30, 36, "shadow memory of all spaces and its clocks"),
     "RaceGroup": (30, 17, "the clocks of a workgroup"),
@@ -39,7 +39,7 @@ LARGER = {
     "PacketExecutor": (30, 16, "packets, their arguments and what is in flight"),
     "Trial": (30, 19, "one trial of an update, and what it found"),
     "Window": (30, 17, "a part of two buffers side by side"),
-    "Program": (30, 18, "a range as operations, read only"),
+    "Program": (30, 17, "a range as operations, read only"),
 }
 
 OPEN = re.compile(r"\b(class|struct)\s+(?:alignas\([^)]*\)\s*)?(?:GFXGRAPH_\w+\s+)?(\w+)(?:\s+final)?\s*(?::[^;{()]*)?\{")

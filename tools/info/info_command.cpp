@@ -12,16 +12,19 @@
 
 #include "base/cli/print.h"
 #include "base/file/file.h"
+#include "base/file/new_file.h"
 #include "check/check.h"
 #include "footprint/needed_order.h"
 #include "format/read/reader.h"
 #include "recorder/tool/manifest.h"
+#include "replayer/program/identity.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/info/dag_report.h"
 #include "tools/info/lint_report.h"
 #include "tools/info/manifest_report.h"
 #include "tools/info/order_report.h"
+#include "tools/info/order_values.h"
 #include "tools/info/ranges_report.h"
 #include "tools/info/summary_report.h"
 #include "tools/read_limits.h"
@@ -38,6 +41,8 @@ struct InfoRequest {
   std::string table_format;  // not empty: only one table
   std::string dag;           // not empty: only that
   bool order = false;        // only that
+  bool parameters = false;   // with that: for any values of these
+  std::string order_file;    // not empty: the needed order for replays goes there
   bool lint_summary = false;
   bool json = false;
   ReadLimits limits;
@@ -99,9 +104,27 @@ int info_of_order(const InfoRequest& request, const format::Trace& trace, Progre
   return order->failed_launches != 0 ? kExitFailed : code;
 }
 
-int info_of_proven_order(const InfoRequest& request, const format::Trace& trace, int code) {
-  const Result<footprint::NeededOrder> order = footprint::needed_order(trace);
+int info_of_proven_order(const InfoRequest& request,
+                         const std::shared_ptr<const format::Trace>& opened, int code) {
+  const format::Trace& trace = *opened;
+  std::vector<footprint::OpenArgument> open;
+  if (request.parameters) open = varying_arguments(trace);
+  const Result<footprint::NeededOrder> order = footprint::needed_order(trace, {}, open);
   if (!order) return report(order.error());
+  if (!request.order_file.empty()) {
+    const auto program = replayer::Program::build(opened, UINT64_MAX);
+    if (!program) return report(program.error());
+    order::NeededEdges edges = footprint::needed_edges(*order);
+    edges.trace = replayer::identity_of(**program);
+    const std::vector<std::byte> bytes = order::to_bytes(edges);
+    if (request.order_file == "-") {
+      write_text(stdout, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      return code;
+    }
+    if (const auto written = write_new_file(request.order_file, FileUse::kReport, bytes); !written)
+      return report(written.error());
+    wrote(request.order_file);
+  }
   write_text(stdout, render_order(trace, *order, request.path, request.json));
   return code;
 }
@@ -122,10 +145,11 @@ int info_of_counted_kernels(const InfoRequest& request, const format::Trace& tra
                              counted(ran->failed_launches, "launch"))});
 }
 
-int info_of_trace(const InfoRequest& request, const format::Trace& trace, ProgressLine& progress,
-                  int code) {
+int info_of_trace(const InfoRequest& request, const std::shared_ptr<const format::Trace>& opened,
+                  ProgressLine& progress, int code) {
+  const format::Trace& trace = *opened;
   if (!request.dag.empty()) return info_of_order(request, trace, progress, code);
-  if (request.order) return info_of_proven_order(request, trace, code);
+  if (request.order) return info_of_proven_order(request, opened, code);
   if (request.lint_summary) {
     print_lint_summary(trace, lint(trace, TraceSteps(trace)));
     return code;
@@ -180,6 +204,14 @@ void add_options(CLI::App& app, InfoRequest& request) {
   app.add_flag("--order", request.order,
                "print which order of the work is needed, by what the kernels' code can access:\n"
                "edges, longest chain, and what holds it together; executes nothing");
+  app.add_flag(
+      "--parameters", request.parameters,
+      "with --order: find an order for any value of the arguments that differ between the\n"
+      "iterations of a range, or of a period");
+  app.add_option(
+      "-o,--output", request.order_file,
+      "with --order: also write the needed order to this file, for replays that keep it;\n"
+      "-: to standard output, in place of the report");
   add_json(app, request.json);
   add_read_limits(app, request.limits);
   add_instruction_limit(app, request.limits);
@@ -194,6 +226,10 @@ int refuse_options(InfoRequest& request) {
     console::error(
         "--format prints one of --kernels, --launches and --buffers; give exactly one of them, and "
         "not --json");
+    return kExitUsage;
+  }
+  if ((!request.order_file.empty() || request.parameters) && !request.order) {
+    console::error("-o and --parameters belong to --order");
     return kExitUsage;
   }
   if (request.count &&
@@ -221,7 +257,11 @@ int info_command(int argc, char** argv) {
   if (const int refused = refuse_options(request); refused >= 0) return refused;
 
   const std::string& path = request.path;
+  const std::string written = request.order_file == "-" ? "" : request.order_file;
+  if (const Result<void> fine = check_distinct(std::span(&written, 1), std::span(&path, 1)); !fine)
+    return report(fine.error());
   const sandbox::Access access{.read = {path},
+                               .write = {written},
                                .programs = request.sections.lint || request.lint_summary};
   if (const int code = enter_sandbox("info", request.no_sandbox, access); code >= 0) return code;
   if (const auto manifest = read_manifest(path)) return info_of_manifest(request, *manifest);
@@ -233,7 +273,7 @@ int info_command(int argc, char** argv) {
   if (!opened) return report(opened.error());
   describe(path, **opened);
   const bool whole = (*opened)->sealed() && (*opened)->complete();
-  return info_of_trace(request, **opened, *progress, whole ? kExitOk : kExitDataLost);
+  return info_of_trace(request, *opened, *progress, whole ? kExitOk : kExitDataLost);
 }
 
 }  // namespace gfxgraph::tools

@@ -92,6 +92,7 @@ std::string render_json(const format::Trace& trace, const NeededOrder& order,
   json["longest_chain"] = order.longest_needed;
   json["width"] = order.width;
   json["kernels_analysed"] = order.analysed;
+  json["open_arguments"] = order.open.size();
   json["unknown"] = Json::array();
   for (const Count& one : unknown_kernels(trace, order))
     json["unknown"].push_back(
