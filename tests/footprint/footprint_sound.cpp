@@ -1,5 +1,6 @@
 // footprint_sound [--shrink BYTES] TRACE...: executes traces in the emulator and compares each
-// access with the launch's footprint. Exit code 1: one lies outside. --shrink is a fault: each
+// access with the launch's footprint, and the data that launches share with their needed order.
+// Exit code 1: an access lies outside, or launches are out of order. --shrink is a fault: each
 // range of writes loses its last bytes.
 #include <fmt/format.h>
 
@@ -21,16 +22,19 @@ int main(int argc, char** argv) {
       code = 1;
       continue;
     }
-    const auto sound = footprint::soundness(**trace, shrink);
+    const auto sound = footprint::soundness(
+        **trace, faulty ? footprint::shrink_by(shrink) : footprint::PlantFault());
     if (!sound) {
       fmt::print("{}: {}\n", argv[n], sound.error().message);
       code = 1;
       continue;
     }
-    fmt::print("{}: {} launches, {} known, {} dwords, {} outside, {} failed{}{}\n", argv[n],
-               sound->launches, sound->known, sound->dwords, sound->outside, sound->failed,
-               sound->first.empty() ? "" : "; first: ", sound->first);
-    if (sound->outside != 0) code = 1;
+    fmt::print(
+        "{}: {} launches, {} known, {} dwords, {} outside, {} failed, {} unordered{}{}{}{}\n",
+        argv[n], sound->launches, sound->known, sound->dwords, sound->outside, sound->failed,
+        sound->unordered, sound->first.empty() ? "" : "; first: ", sound->first,
+        sound->first_unordered.empty() ? "" : "; first: ", sound->first_unordered);
+    if (sound->outside != 0 || sound->unordered != 0) code = 1;
   }
   return code;
 }

@@ -59,9 +59,10 @@ int main() {
   count<<<1, kItems, 0, stream>>>(a + 2 * kItems);
   count<<<1, kItems, 0, stream>>>(a + 2 * kItems);
   CHECK(hipStreamSynchronize(stream));
-  // 12 shares nothing with 11, but the program had waited for it. 13 is in no order with 12.
+  // 12 shares nothing with 11, but the program had waited for it. 13 is in no order with 12, and
+  // writes the same.
   fill<<<1, kItems, 0, stream>>>(b, 12);
-  fill<<<1, kItems, 0, other>>>(b, 13);
+  fill<<<1, kItems, 0, other>>>(b, 12);
   CHECK(hipDeviceSynchronize());
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/reachability.h"
 #include "check/order/data_order.h"
 #include "footprint/launch.h"
 #include "format/walk.h"
@@ -30,9 +31,44 @@ bool holds(const Bytes& bytes, uint64_t buffer, uint64_t address, bool written) 
   return start + bytes.width > address;
 }
 
+void find_unordered(const check::DataOrderReport& order, const NeededOrder& needed,
+                    Soundness& result) {
+  Reachability by_program, by_need;
+  std::unordered_map<uint64_t, uint32_t> work_of;  // by launch
+  for (uint32_t n = 0; n < needed.work.size(); ++n) {
+    std::vector<uint32_t> recorded = needed.work[n].recorded, needs = needed.work[n].needed;
+    by_program.add(recorded);
+    by_need.add(needs);
+    if (needed.work[n].kind == Work::Kind::kLaunch) work_of[needed.work[n].launch] = n;
+  }
+  const auto is_launch = [](const check::DataNode& node) {
+    return node.kind == check::DataNode::Kind::kLaunch;
+  };
+  for (const check::DataNode& node : order.nodes) {
+    if (!is_launch(node)) continue;
+    for (const uint32_t earlier : node.needs) {
+      if (!is_launch(order.nodes[earlier])) continue;
+      const uint32_t before = work_of.at(order.nodes[earlier].launch);
+      const uint32_t after = work_of.at(node.launch);
+      if (by_need.reaches(before, after) || !by_program.reaches(before, after)) continue;
+      if (result.unordered++ == 0)
+        result.first_unordered =
+            fmt::format("launch {} before {}", order.nodes[earlier].launch, node.launch);
+    }
+  }
+}
+
 }  // namespace
 
-Result<Soundness> soundness(const format::Trace& trace, uint64_t shrink) {
+PlantFault shrink_by(uint64_t bytes) {
+  return [bytes](const format::Launch&, LaunchFootprint& footprint) {
+    for (Bytes& one : footprint.bytes)
+      if (one.kind != AccessKind::kRead)
+        one.end = std::max(one.begin, one.end - std::min(one.end, bytes));
+  };
+}
+
+Result<Soundness> soundness(const format::Trace& trace, const PlantFault& fault) {
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Launches> launches, Launches::create(trace));
   std::vector<const format::Launch*> by_number;
   format::for_each_launch(
@@ -52,9 +88,7 @@ Result<Soundness> soundness(const format::Trace& trace, uint64_t shrink) {
     if (node.launch != last) {
       last = node.launch;
       footprint = launches->of(*by_number[node.launch]);
-      for (Bytes& one : footprint.bytes)
-        if (one.kind != AccessKind::kRead)
-          one.end = std::max(one.begin, one.end - std::min(one.end, shrink));
+      if (fault) fault(*by_number[node.launch], footprint);
       if (footprint.unknown.empty()) ++result.known;
     }
     if (!footprint.unknown.empty()) return;
@@ -88,6 +122,8 @@ Result<Soundness> soundness(const format::Trace& trace, uint64_t shrink) {
                             check::order_by_data(trace, check::BudgetLimits{}, {}, touched));
   result.launches = order.launches.size();
   result.failed = order.failed_launches;
+  GFXGRAPH_ASSIGN_OR_RETURN(const NeededOrder needed, needed_order(trace, fault));
+  find_unordered(order, needed, result);
   return result;
 }
 
