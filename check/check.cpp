@@ -209,10 +209,11 @@ class TraceCheck final : public Listener {
 
   void add_waits(const LoadedCode& code, const codeobj::Kernel& kernel) {
     const auto table = execution_.memory().map().snapshot();
-    if (waits_.add_kernel(code.load_address + kernel.entry_address, *table, most_analysed()))
-      return;
+    const std::string why =
+        waits_.add_kernel(code.load_address + kernel.entry_address, *table, most_analysed());
+    if (why.empty()) return;
     report_.notes.push_back(
-        fmt::format("kernel {}: too much code to look for missing waits (S3)", kernel.name));
+        fmt::format("kernel {}: not all missing waits (S3, S7) are found: {}", kernel.name, why));
   }
 
   // ---- launches ----
@@ -229,7 +230,7 @@ class TraceCheck final : public Listener {
   void after_run(const LaunchRun& run,
                  const tl::expected<emulator::RunStatistics, emulator::Fault>& ran) override {
     const uint32_t kernel = run.launch.kernel;
-    for (const WaitCheck::Place& place :
+    for (const MissingWait& place :
          waits_.reached_places(run.code.load_address + run.kernel.entry_address))
       sites_.add(kernel, wait_event(place, run.index, execution_.code()));
     KernelTotals& totals = totals_of(run);

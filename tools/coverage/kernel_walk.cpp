@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -86,6 +87,9 @@ class Walk {
 
   KernelWalk take() {
     result_.instructions = seen_.size();
+    result_.unknown_calls = unknown_calls_.size();
+    for (const auto& [pc, target] : targets_)
+      if (target) result_.jumps.targets[pc] = *target;
     return std::move(result_);
   }
 
@@ -132,6 +136,19 @@ class Walk {
 
   void unknown_target(const Inst& inst) {
     if (!result_.swept_because) result_.swept_because = inst.pc;
+    lose_target(inst);
+  }
+  // It is not known, or has several values.
+  void lose_target(const Inst& inst) {
+    targets_[inst.pc] = std::nullopt;
+    if (emulator::flow_of(inst).kind == emulator::FlowKind::kIndirectCall)
+      unknown_calls_.insert(inst.pc);
+    else
+      result_.unknown_jump = inst.pc;
+  }
+  void known_target(const Inst& inst, uint64_t target) {
+    const auto [known, added] = targets_.try_emplace(inst.pc, target);
+    if (!added && known->second != target) lose_target(inst);
   }
 
   void call(uint64_t target, const Inst& inst, const Place& here, ScalarValues values) {
@@ -187,6 +204,7 @@ class Walk {
       case Kind::kCall: call(flow.target, inst, here, values); return false;
       case Kind::kIndirectCall:
         if (const std::optional<uint64_t> target = values.pair(inst, 0)) {
+          known_target(inst, *target);
           call(*target, inst, here, values);
           return false;
         }
@@ -195,10 +213,14 @@ class Walk {
         return true;
       case Kind::kIndirectJump:
         if (const std::optional<uint64_t> target = values.pair(inst, 0)) {
+          known_target(inst, *target);
           jump(*target);
           return false;
         }
-        if (!values.is_return_address(inst.src[0])) unknown_target(inst);
+        if (values.is_return_address(inst.src[0]))
+          result_.jumps.returns.insert(inst.pc);
+        else
+          unknown_target(inst);
         if (here.function != kKernel) return_from(here.function);
         return false;
       case Kind::kUndecoded:
@@ -223,6 +245,9 @@ class Walk {
   std::set<Place> waiting_;
   std::map<uint64_t, Function> functions_;
   std::unordered_set<uint64_t> seen_;
+  // Of jumps and calls through registers; empty: unknown, or several.
+  std::unordered_map<uint64_t, std::optional<uint64_t>> targets_;
+  std::set<uint64_t> unknown_calls_;
 };
 
 }  // namespace
