@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
+#include "check/waits/known_values.h"
 #include "check/waits/waits_in_flight.h"
 #include "emulator/engine/context.h"
 #include "emulator/engine/observer.h"
@@ -39,6 +41,14 @@ struct WaitNode : emulator::ControlFlow::Node {
   InstOperands operands;
   bool call = false;
   bool returns = false;
+  bool writes_scc = false;
+  bool compares = false;  // SCC: whether `fact` holds
+  KnownEqual fact;
+};
+
+struct WaitState {
+  WaitsInFlight flight;
+  KnownValues values;
 };
 
 bool is_vector_memory(Format format) {
@@ -116,8 +126,14 @@ class WaitKernel {
       findings_.incomplete = "too much code";
       return;
     }
+    std::vector<MissingWait> places;
     for (uint32_t n = 0; n < nodes_.size(); ++n)
-      if (before_[n]) walk(n, &findings_.places);
+      for (uint32_t variant = 0; variant < before_[n].size(); ++variant)
+        walk({n, variant}, &places);
+    std::set<std::tuple<uint64_t, What, bool, bool>> known;
+    for (const MissingWait& place : places)
+      if (known.emplace(place.pc, place.what, place.flat, place.flat_load).second)
+        findings_.places.push_back(place);
   }
   WaitFindings take() {
     findings_.instructions = nodes_.size();
@@ -126,12 +142,19 @@ class WaitKernel {
 
  private:
   // What an instruction does to a register, as long as no finding names it.
-  struct InFlight {
+  struct Underway {
     What what = What::kRegister;
     uint32_t node = 0;
     const char* counter = nullptr;
     uint8_t left = 0;
     bool flat = false;
+  };
+
+  // Where paths meet, those with other operations under way are kept apart by what is known of
+  // their scalar registers, up to a number.
+  static constexpr size_t kMostVariants = 4;
+  struct Start {
+    uint32_t node = 0, variant = 0;
   };
 
   bool trace(uint64_t entry, const emulator::RegionTable& memory, size_t most_instructions,
@@ -144,9 +167,6 @@ class WaitKernel {
     nodes_.resize(graph->nodes().size());
     for (size_t n = 0; n < nodes_.size(); ++n)
       static_cast<emulator::ControlFlow::Node&>(nodes_[n]) = graph->nodes()[n];
-    const auto bad = std::ranges::find(nodes_, Flow::Kind::kUndecoded, &WaitNode::kind);
-    if (jumps != nullptr && bad != nodes_.end())
-      findings_.incomplete = fmt::format("{:#x}: not a gfx1030 instruction", bad->pc);
     return true;
   }
 
@@ -163,6 +183,11 @@ class WaitKernel {
     node.returns = jumps != nullptr && kind == Flow::Kind::kIndirectJump &&
                    jumps->returns.contains(inst.pc) && !jumps->targets.contains(inst.pc);
     emulator::describe_operands(inst, node.operands);
+    node.writes_scc = (emulator::op_info(inst.op).flags & OpInfo::kWritesScc) != 0;
+    if (const auto fact = comparison_of(inst)) {
+      node.compares = true;
+      node.fact = *fact;
+    }
     if (inst.format == Format::kExp) findings_.incomplete = "exports are not followed";
     if (counts_by_register(inst))
       findings_.incomplete = "a wait whose count is in a register is not followed";
@@ -176,31 +201,37 @@ class WaitKernel {
   // States are kept where paths meet or part.
   bool solve() {
     before_.resize(nodes_.size());
-    before_[0] = std::make_unique<WaitsInFlight>();
+    before_[0].push_back(std::make_unique<WaitState>());
     states_ = 1;
-    work_ = {0};
+    work_ = {{0, 0}};
     while (!work_.empty()) {
       if (states_ > kMaxStates || steps_ > kMaxSteps) return false;
-      const uint32_t n = work_.back();
+      const Start start = work_.back();
       work_.pop_back();
-      walk(n, nullptr);
+      walk(start, nullptr);
     }
     return true;
   }
 
   bool is_leader(uint32_t n, const WaitNode& from) const {
-    return nodes_[n].predecessors > 1 || from.successors > 1 || before_[n] != nullptr;
+    return nodes_[n].predecessors > 1 || from.successors > 1 || !before_[n].empty();
   }
 
   // From node n, which has a state, to the next ones that have. With `places` the states do not
   // change any more.
-  void walk(uint32_t n, std::vector<MissingWait>* places) {
-    WaitsInFlight state = *before_[n];
+  void walk(Start start, std::vector<MissingWait>* places) {
+    WaitState all = *before_[start.node][start.variant];
+    WaitsInFlight& state = all.flight;
+    uint32_t n = start.node;
+    const WaitNode* compare = nullptr;  // that wrote SCC
     for (;;) {
       const WaitNode& node = nodes_[n];
       if (node.kind == Flow::Kind::kUndecoded) return;
       ++steps_;
       step(n, state, places);
+      for_dests(node, [&](unsigned code) { all.values.forget(code); });
+      if (node.call) all.values = {};
+      if (node.writes_scc || node.call) compare = node.compares ? &node : nullptr;
       if (node.successors == 0) return;
       // The function begins with what its caller has in flight.
       const bool enters = node.call && node.successors == 2;
@@ -212,23 +243,40 @@ class WaitKernel {
       if (places != nullptr) return;
       for (unsigned s = 0; s < node.successors; ++s) {
         if (enters && s == 1) state.clear();
-        arrive(node.successor[s], state);
+        const bool by_scc = node.op == Op::s_cbranch_scc0 || node.op == Op::s_cbranch_scc1;
+        if (!by_scc || compare == nullptr || node.successors != 2) {
+          arrive(node.successor[s], all);
+          continue;
+        }
+        const KnownEqual fact = fact_of_branch(compare->fact, node.op, s == 0);
+        if (!all.values.allows(fact)) continue;
+        WaitState after = all;
+        after.values.add(fact);
+        arrive(node.successor[s], after);
       }
       return;
     }
   }
-  void arrive(uint32_t to, const WaitsInFlight& state) {
-    const bool first = before_[to] == nullptr;
+  void arrive(uint32_t to, const WaitState& state) {
+    std::vector<std::unique_ptr<WaitState>>& variants = before_[to];
+    uint32_t at = 0;
+    while (at < variants.size() && variants[at]->values != state.values &&
+           !variants[at]->flight.same(state.flight))
+      ++at;
+    const bool first = at == variants.size() && at < kMostVariants;
     if (first) {
-      before_[to] = std::make_unique<WaitsInFlight>(state);
+      variants.push_back(std::make_unique<WaitState>(state));
       ++states_;
     }
-    if (first || before_[to]->meet(state)) work_.push_back(to);
+    at = std::min<uint32_t>(at, kMostVariants - 1);
+    const bool fewer = !first && variants[at]->values.meet(state.values);
+    const bool more = !first && variants[at]->flight.meet(state.flight);
+    if (first || fewer || more) work_.push_back({to, at});
   }
 
   // What is under way for a register, which counts as arrived from here on.
-  InFlight take(WaitsInFlight& state, unsigned code, unsigned halves) const {
-    InFlight found;
+  Underway take(WaitsInFlight& state, unsigned code, unsigned halves) const {
+    Underway found;
     const auto take_age = [&](uint8_t& age, uint32_t node, const char* counter) {
       if (age != kArrived && found.counter == nullptr)
         found = {What::kRegister, node, counter, age, false};
@@ -259,7 +307,7 @@ class WaitKernel {
     wait(node, state);
     if (node.returns) return check_return(node, state, places);
     size_t told = SIZE_MAX;  // the first of `places` for this instruction
-    const auto tell = [&](const InFlight& found, unsigned code, bool overwrites) {
+    const auto tell = [&](const Underway& found, unsigned code, bool overwrites) {
       if (found.counter == nullptr || places == nullptr) return;
       if (told != SIZE_MAX && !found.flat) {
         MissingWait& first = (*places)[told];
@@ -292,7 +340,7 @@ class WaitKernel {
     if (memory) issue(n, state);
   }
 
-  static InFlight take_reader(WaitsInFlight& state, unsigned code) {
+  static Underway take_reader(WaitsInFlight& state, unsigned code) {
     if (!is_vector_code(code)) return {};
     const unsigned at = code - operand::kVgpr0;
     const uint8_t age = std::exchange(state.export_age[at], kArrived);
@@ -321,7 +369,7 @@ class WaitKernel {
                     std::vector<MissingWait>* places) const {
     if (places == nullptr) return;
     for (unsigned code = 0; code < WaitsInFlight::kCodes; ++code) {
-      const InFlight found = take(state, code, kBoth);
+      const Underway found = take(state, code, kBoth);
       if (found.counter == nullptr || found.flat) continue;
       places->push_back({What::kReturn, node.pc, nodes_[found.node].pc, node.op,
                          static_cast<uint16_t>(code), false, found.counter, found.left});
@@ -475,10 +523,10 @@ class WaitKernel {
   }
 
   std::vector<WaitNode> nodes_;
-  std::vector<std::unique_ptr<WaitsInFlight>> before_;  // where paths meet or part
+  std::vector<std::vector<std::unique_ptr<WaitState>>> before_;  // where paths meet or part
   size_t states_ = 0;
   uint64_t steps_ = 0;
-  std::vector<uint32_t> work_;
+  std::vector<Start> work_;
   WaitFindings findings_;
 };
 

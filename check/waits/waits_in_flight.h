@@ -84,6 +84,14 @@ struct WaitsInFlight {
   void issue_store() { issue(store_age); }
   void issue_export() { issue(export_age); }
 
+  // Whether the same operations are under way.
+  bool same(const WaitsInFlight& other) const {
+    return vector_age == other.vector_age && lds_age == other.lds_age &&
+           flat_age == other.flat_age && export_age == other.export_age &&
+           unordered == other.unordered && lds_store_age == other.lds_store_age &&
+           store_age == other.store_age && store_last == other.store_last &&
+           load_last == other.load_last && to_lds == other.to_lds;
+  }
   // Where paths meet, the smaller age holds. True: it changed.
   bool meet(const WaitsInFlight& other) {
     bool changed = false;

@@ -37,7 +37,7 @@ ROOMS = {
         "isa": {"decode", "engine", "memory"},
     },
     "check": {
-        "report": {"budget.h"},
+        "report": {"budget.h", "execution_table.h"},
         "memory": {"budget.h", "report"},
         "waits": set(),
         "lanes": {"budget.h", "memory", "report", "waits"},
@@ -55,7 +55,7 @@ ROOMS = {
     "tools": {
         "trace": {"cli.h"},
         "info": {"cli.h", "commands.h", "read_limits.h", "worker.h", "trace"},
-        "check": {"cli.h", "commands.h", "read_limits.h", "temporary_folder.h", "worker.h", "trace"},
+        "check": {"cli.h", "commands.h", "read_limits.h", "temporary_folder.h", "worker.h", "coverage", "trace"},
         "coverage": {"cli.h", "commands.h", "read_limits.h", "worker.h"},
         "diff": {"cli.h", "commands.h", "read_limits.h", "result_file.h", "worker.h", "trace"},
         "doctor": {"cli.h", "commands.h", "temporary_folder.h"},

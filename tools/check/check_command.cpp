@@ -24,6 +24,7 @@
 #include "check/report/selection.h"
 #include "check/report/suppression.h"
 #include "format/read/reader.h"
+#include "tools/check/execution.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"
@@ -153,6 +154,7 @@ struct Request {
   std::vector<check::KnownFinding> known;
   std::string fail_on;
   bool torn = false;
+  bool coverage = false;
 };
 
 struct Outcome {
@@ -238,11 +240,28 @@ Outcome check_one(const std::string& path, const std::string& name, const Reques
   Result<check::Report> checked = check::check_trace(**trace, options);
   progress->clear();
   if (!checked) return without_report(name, named(checked.error()));
+  if (request.coverage && !checked->stopped) {
+    options.progress = count_on(*progress, "executing launch");
+    Result<check::ExecutionTable> executed =
+        execution_of(**trace, options.limits, options.progress);
+    progress->clear();
+    if (!executed) return without_report(name, named(executed.error()));
+    checked->execution = std::move(*executed);
+  }
   add_call_lines(**trace, *checked);
   check::suppress(request.suppressions, *checked, used);
   check::apply_baseline(request.known, *checked);
   const int code = exit_code_of(*checked, **trace, request.fail_on, options.strict);
   return {{name, std::move(*checked), ""}, code};
+}
+
+Result<void> write_lcov(const std::vector<check::TraceReport>& traces, NewFile& file) {
+  std::vector<const check::ExecutionTable*> tables;
+  for (const check::TraceReport& trace : traces)
+    if (trace.report) tables.push_back(&trace.report->execution);
+  const std::string text = check::render_lcov(tables);
+  GFXGRAPH_TRY(file.write(std::as_bytes(std::span(text))));
+  return file.commit();
 }
 
 }  // namespace
@@ -270,6 +289,8 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   check::CheckOptions options;
   bool torn = false;
   bool with_code = false;
+  bool coverage = false;
+  std::string lcov;
   app.add_option("TRACE", paths, "trace files; several get one report")->required();
   app.add_option("--tool", tools,
                  "comma-separated: memcheck, synccheck, lanes, apicheck (these are the default), "
@@ -312,6 +333,10 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   app.add_flag("--disassembly", with_code,
                "print the instructions around each finding, and mark (*) those that compute its "
                "address; JSON always has them");
+  app.add_flag("--coverage", coverage,
+               "execute the launches once more, and report how much of each kernel they execute");
+  app.add_option("--lcov", lcov, "write the executed lines to this lcov tracefile; with --coverage")
+      ->type_name("FILE");
   bool json = false;
   app.add_flag("--json", json, "print JSON: the same as --format json")->excludes("--format");
   app.add_option("--threads", options.threads, "emulator threads; 0: all cores");
@@ -364,6 +389,9 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   inputs.push_back(program.name);
   Result<std::optional<NewFile>> file = open_output(output, inputs);
   if (!file) return usage(file.error());
+  inputs.push_back(output);
+  Result<std::optional<NewFile>> lcov_file = open_output(lcov, inputs);
+  if (!lcov_file) return usage(lcov_file.error());
   if (program.record) {
     if (const int code = program.record(); code >= 0) return code;
   }
@@ -374,12 +402,13 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
                  (options.limits.seconds + kGraceSeconds) * static_cast<double>(paths.size()));
   }
   const sandbox::Access access{.read = {paths.begin(), paths.end()},
-                               .write = {output},
+                               .write = {output, lcov},
                                .programs = true,
                                .data_bytes = data_limit(options.limits.memory_bytes)};
   if (const int code = enter_sandbox("check", no_sandbox, access); code >= 0) return code;
   options.selection.several_traces = paths.size() > 1;
-  const Request request{options, std::move(*suppressions), std::move(*known), fail_on, torn};
+  const Request request{options, std::move(*suppressions), std::move(*known), fail_on,
+                        torn,    coverage || !lcov.empty()};
   if (const Result<void> found = check_selection(paths, request); !found)
     return report(found.error());
   std::vector<check::TraceReport> traces;
@@ -397,6 +426,11 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
     used.resize(request.suppressions.size());
     check::note_unused(request.suppressions, used, *last->report,
                        traces.size() == 1 ? "this trace" : "these traces");
+  }
+  if (*lcov_file) {
+    if (const Result<void> written = write_lcov(traces, **lcov_file); !written)
+      return report(written.error());
+    wrote(lcov);
   }
   const std::string text = render(traces, format_name, with_code);
   if (output.empty() && format_name == "text") {

@@ -31,6 +31,7 @@ Result<void> walk_object(std::span<const std::byte> elf, bool waits, ObjectCover
   if (waits) {
     GFXGRAPH_ASSIGN_OR_RETURN(to.waits, find_kernel_waits(image, kernels));
   }
+  for (KernelWalk& kernel : kernels) kernel.jumps = {};  // of many kernels, much memory
   to.kernels = std::move(kernels);
   return {};
 }

@@ -27,6 +27,7 @@ CodePlace describe_place(const CodeImage& image, uint64_t pc, bool wave64) {
 
 std::string why_incomplete(const KernelWalk& walk, const check::WaitFindings& found) {
   if (!found.incomplete.empty()) return found.incomplete;
+  if (!walk.bad_code.empty()) return walk.bad_code;
   if (walk.unknown_jump)
     return fmt::format("the target of the jump at {:#x} is known only at run time",
                        *walk.unknown_jump);

@@ -120,6 +120,11 @@ class Walk {
     }
   }
 
+  void bad_code(std::string text) {
+    if (result_.bad_code.empty()) result_.bad_code = text;
+    problem(std::move(text));
+  }
+
   // `written`: what s_setreg writes, when known.
   void note(const Inst& inst, std::optional<uint32_t> written) {
     if (emulator::is_refused_value(inst, written))
@@ -175,12 +180,12 @@ class Walk {
       Inst inst;
       const DecodeStatus status = image_.decode(pc, inst);
       if (status != DecodeStatus::kOk) {
-        return problem(fmt::format("{:#x}: {}", pc,
-                                   status == DecodeStatus::kIllegal ? "not a gfx1030 instruction"
-                                   : image_.has_code(pc) ? "the instruction reaches past the code"
-                                   : pc == start.address
-                                       ? "a jump leads outside of the code"
-                                       : "execution runs off the end of the code"));
+        return bad_code(fmt::format("{:#x}: {}", pc,
+                                    status == DecodeStatus::kIllegal ? "not a gfx1030 instruction"
+                                    : image_.has_code(pc) ? "the instruction reaches past the code"
+                                    : pc == start.address
+                                        ? "a jump leads outside of the code"
+                                        : "execution runs off the end of the code"));
       }
       note(inst, values.source(inst, 0));
       if (!step(inst, here, values)) return;
@@ -196,7 +201,7 @@ class Walk {
     switch (flow.kind) {
       case Kind::kEnd:
         if (inst.op == Op::s_code_end)
-          problem(fmt::format("{:#x}: execution runs off the end of the code", inst.pc));
+          bad_code(fmt::format("{:#x}: execution runs off the end of the code", inst.pc));
         return false;
       case Kind::kJump: jump(flow.target); return false;
       case Kind::kBranch: return branch(inst, flow.target, here, values);

@@ -150,6 +150,28 @@ begin too_many_safe
   s_endpgm
 end too_many_safe
 
+// ---- branches by one condition ----
+// Loads that are skipped, and later a jump past the wait, where a register is 0; the fault: another register.
+.macro prefetch other
+  s_cmp_eq_u32 s2, 0
+  s_cbranch_scc1 1f
+  global_load_dword v5, v[0:1], off
+1:
+  v_mov_b32 v6, 0
+  s_cmp_lg_u32 \other, 0
+  s_cbranch_scc0 2f
+  s_waitcnt vmcnt(0)
+2:
+  v_mov_b32 v5, v6
+  s_endpgm
+.endm
+begin other_condition
+  prefetch s3
+end other_condition
+begin other_condition_safe
+  prefetch s2
+end other_condition_safe
+
 // ---- acquire ----
 begin acquired
   global_load_dword v5, v[0:1], off glc dlc
@@ -213,6 +235,10 @@ amdhsa.kernels:
   - {.name: too_many, .symbol: too_many.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0,
      .private_segment_fixed_size: 0, .wavefront_size: 32, .sgpr_count: 40, .vgpr_count: 24, .max_flat_workgroup_size: 256}
   - {.name: too_many_safe, .symbol: too_many_safe.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0,
+     .private_segment_fixed_size: 0, .wavefront_size: 32, .sgpr_count: 40, .vgpr_count: 24, .max_flat_workgroup_size: 256}
+  - {.name: other_condition, .symbol: other_condition.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0,
+     .private_segment_fixed_size: 0, .wavefront_size: 32, .sgpr_count: 40, .vgpr_count: 24, .max_flat_workgroup_size: 256}
+  - {.name: other_condition_safe, .symbol: other_condition_safe.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0,
      .private_segment_fixed_size: 0, .wavefront_size: 32, .sgpr_count: 40, .vgpr_count: 24, .max_flat_workgroup_size: 256}
   - {.name: acquired, .symbol: acquired.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0,
      .private_segment_fixed_size: 0, .wavefront_size: 32, .sgpr_count: 40, .vgpr_count: 24, .max_flat_workgroup_size: 256}

@@ -57,6 +57,7 @@ TEST_F(CoverageWaits, FindsWhatIsMissing) {
       {"global_share", "v_mov_b32 v7, v5: v5 is read before ds_add_rtn_u32 v5"},
       {"read_late", "v1 is overwritten before ds_add_u32 v0, v1 gds at"},
       {"too_many", "v6 is read before global_load_dword v6"},
+      {"other_condition", "v5 is overwritten before global_load_dword v5"},
       {"acquired", "buffer_gl1_inv: reached before global_load_dword v5"},
   };
   for (const auto& [kernel, text] : expected)

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
+#include <string_view>
 
+#include "check/waits/known_values.h"
 #include "emulator/engine/context.h"
 
 namespace gfxgraph::tools {
@@ -238,6 +241,8 @@ PathWalk::Outcome PathWalk::run(std::mt19937& random, unsigned most_steps) {
   Outcome outcome;
   std::vector<uint32_t> back;
   uint32_t n = 0;
+  check::KnownValues values;
+  std::optional<check::KnownEqual> comparison;
   for (unsigned step = 0; step < most_steps && outcome.violation.empty(); ++step) {
     const KernelCode::Node& node = code_.nodes[n];
     if (node.kind == Flow::Kind::kUndecoded || node.kind == Flow::Kind::kEnd) break;
@@ -252,7 +257,14 @@ PathWalk::Outcome PathWalk::run(std::mt19937& random, unsigned most_steps) {
       access(node, outcome);
       issue(node);
     }
+    for (unsigned d = 0; d < node.operands.dest_count; ++d)
+      for (unsigned i = 0; i < node.operands.dest[d].dwords; ++i)
+        values.forget(node.operands.dest[d].code + i);
+    if ((emulator::op_info(node.inst.op).flags & OpInfo::kWritesScc) != 0)
+      comparison = check::comparison_of(node.inst);
     if (node.kind == Flow::Kind::kCall || node.kind == Flow::Kind::kIndirectCall) {
+      values = {};
+      comparison.reset();
       if (node.successors == 2 && back.size() < 64) {
         back.push_back(node.successor[1]);
         n = node.successor[0];
@@ -280,6 +292,13 @@ PathWalk::Outcome PathWalk::run(std::mt19937& random, unsigned most_steps) {
       s = random() & 1;
       const uint32_t a = distance_[node.successor[0]], b = distance_[node.successor[1]];
       if (!outcome.reached && a != b && random() % 8 != 0) s = a < b ? 0 : 1;
+    }
+    // No path goes both ways of one condition.
+    const Op op = node.inst.op;
+    if (node.successors == 2 && comparison &&
+        (op == Op::s_cbranch_scc0 || op == Op::s_cbranch_scc1)) {
+      if (!values.allows(check::fact_of_branch(*comparison, op, s == 0))) s = 1 - s;
+      values.add(check::fact_of_branch(*comparison, op, s == 0));
     }
     n = node.successor[s];
   }
