@@ -98,13 +98,13 @@ TEST(CoverageWaitsOfCheck, AgreesWithTheTruthOfTheCheck) {
     EXPECT_THAT(finding.at.source->file, testing::EndsWith("waits.hip"));
     EXPECT_GT(finding.at.source->line, 1U);
   }
-  EXPECT_THAT(found,
-              testing::UnorderedElementsAre(
-                  "vector_load", "second_load", "behind_store", "wrong_counter", "overwritten",
-                  "scalar_load", "first_scalar", "lds_load", "chained", "stored", "atomic_result",
-                  "loop", "not_reached", "not_reached_safe", "scalar_twice", "two_counters",
-                  "load_to_lds", "flat_result", "half", "half_overtaken", "whole_of_halves",
-                  "lds_store", "lds_atomic", "memory_store", "fenced_store", "fenced_atomic"));
+  EXPECT_THAT(found, testing::UnorderedElementsAre(
+                         "vector_load", "second_load", "behind_store", "wrong_counter",
+                         "overwritten", "scalar_load", "first_scalar", "lds_load", "chained",
+                         "stored", "atomic_result", "loop", "not_reached", "not_reached_safe",
+                         "scalar_twice", "two_counters", "load_to_lds", "flat_result", "half",
+                         "half_overtaken", "whole_of_halves", "lds_store", "lds_atomic",
+                         "memory_store", "fenced_store", "fenced_atomic", "acquired_load"));
 }
 
 TEST_F(CoverageWaits, DamageIsAnErrorNeverACrash) {
