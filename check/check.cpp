@@ -38,6 +38,7 @@ class TraceCheck final : public Listener {
         budget_(budget),
         words_(analysis == nullptr ? nullptr : analysis->words),
         order_(analysis == nullptr ? nullptr : analysis->order),
+        executed_(analysis == nullptr ? nullptr : analysis->executed),
         execution_(
             trace, budget, report_.notes,
             {.taken = Taken::kStays,
@@ -55,6 +56,7 @@ class TraceCheck final : public Listener {
         provenance_(budget_, words_, order_),
         perf_(make<PerfCheck>(Tool::kPerf, budget_)),
         perf_observer_(budget_, perf_.get()),
+        executed_observer_(budget_, executed_),
         findings_(trace, options, budget, sites_, execution_.memory(), services_.heap(),
                   execution_.code()) {
     report_.tools = options.selection.tools;
@@ -155,7 +157,8 @@ class TraceCheck final : public Listener {
     // The observers have two bits for each dword.
     constexpr uint64_t kScratchShadow = 16;
     engine_ = make_engine(execution_.with_budget(std::move(engine_options), kScratchShadow));
-    observer_.engine = provenance_.engine = perf_observer_.engine = engine_.get();
+    observer_.engine = provenance_.engine = perf_observer_.engine = executed_observer_.engine =
+        engine_.get();
     GFXGRAPH_TRY(execution_.load(*engine_, &services_));
     std::set<std::string_view> launched;
     for (const format::Kernel& kernel : trace_.kernels()) launched.insert(kernel.name);
@@ -196,12 +199,13 @@ class TraceCheck final : public Listener {
     return budget_.take_memory(more, "what is known of a kernel's code");
   }
 
-  bool analyses() const { return words_ != nullptr || order_ != nullptr; }
+  bool analyses() const { return words_ != nullptr || order_ != nullptr || executed_ != nullptr; }
   bool deep() const {
     return analyses() || race_ != nullptr || init_ != nullptr || perf_ != nullptr;
   }
   std::unique_ptr<emulator::Engine> make_engine(const emulator::EngineOptions& options) {
     emulator::MemoryMap& memory = execution_.memory().map();
+    if (executed_ != nullptr) return create_engine(memory, options, executed_observer_);
     if (analyses()) return create_engine(memory, options, provenance_);
     if (perf_ != nullptr) return create_engine(memory, options, perf_observer_);
     return create_engine(memory, options, observer_, deep() ? Watch::kDeep : Watch::kLanes);
@@ -209,10 +213,11 @@ class TraceCheck final : public Listener {
 
   void add_waits(const LoadedCode& code, const codeobj::Kernel& kernel) {
     const auto table = execution_.memory().map().snapshot();
-    if (waits_.add_kernel(code.load_address + kernel.entry_address, *table, most_analysed()))
-      return;
+    const std::string why =
+        waits_.add_kernel(code.load_address + kernel.entry_address, *table, most_analysed());
+    if (why.empty()) return;
     report_.notes.push_back(
-        fmt::format("kernel {}: too much code to look for missing waits (S3)", kernel.name));
+        fmt::format("kernel {}: not all missing waits (S3, S7) are found: {}", kernel.name, why));
   }
 
   // ---- launches ----
@@ -222,14 +227,15 @@ class TraceCheck final : public Listener {
     if (options_.progress) options_.progress(index, all_launches_);
   }
   void before_run(const LaunchRun& run) override {
-    observer_.launch = provenance_.launch = perf_observer_.launch = next_launch_number();
+    observer_.launch = provenance_.launch = perf_observer_.launch = executed_observer_.launch =
+        next_launch_number();
     observer_.next_launch(run.index, run.launch.kernel);
     ++totals_of(run).launches;
   }
   void after_run(const LaunchRun& run,
                  const tl::expected<emulator::RunStatistics, emulator::Fault>& ran) override {
     const uint32_t kernel = run.launch.kernel;
-    for (const WaitCheck::Place& place :
+    for (const MissingWait& place :
          waits_.reached_places(run.code.load_address + run.kernel.entry_address))
       sites_.add(kernel, wait_event(place, run.index, execution_.code()));
     KernelTotals& totals = totals_of(run);
@@ -276,6 +282,7 @@ class TraceCheck final : public Listener {
     if (selection_.has(Tool::kLeakcheck) && !report_.stopped)
       find_leaks(trace_, sites_, report_.notes);
     if (perf_ != nullptr) report_.perf = perf_->finish(trace_, execution_.code(), sites_);
+    if (executed_ != nullptr) executed_->finish(execution_.code());
     if (!findings_.finish(report_) && !report_.stopped) stop(trace_.events().size());
     report_.empty_exec_scalar_loads = observer_.empty_exec_loads();
     const Comparison& comparison = execution_.events().comparison();
@@ -304,6 +311,7 @@ class TraceCheck final : public Listener {
   Budget& budget_;
   Provenance* const words_;  // null: not asked for, as the following
   DataOrder* const order_;
+  ExecutedCode* const executed_;
   Execution execution_;
   Sites sites_;
   HostServices services_;
@@ -314,6 +322,7 @@ class TraceCheck final : public Listener {
   BudgetProvenance provenance_;
   const std::unique_ptr<PerfCheck> perf_;
   BudgetPerf perf_observer_;
+  BudgetExecuted executed_observer_;
   std::unique_ptr<emulator::Engine> engine_;  // its observers outlive it
   Findings findings_;
   std::optional<DataOrderEvents> order_events_;
@@ -355,6 +364,25 @@ uint64_t Report::count(Severity severity) const {
       std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
         return finding.severity == severity && finding.suppressed_by.empty();
       }));
+}
+
+std::vector<uint64_t> Report::findings_of_executed() const {
+  std::vector<uint64_t> counts;
+  for (const ExecutedKernel& kernel : execution.kernels) {
+    counts.push_back(
+        static_cast<uint64_t>(std::ranges::count_if(findings, [&](const Finding& finding) {
+          return finding.kernel == kernel.kernel && finding.severity != Severity::kNote &&
+                 finding.suppressed_by.empty();
+        })));
+  }
+  return counts;
+}
+
+std::string Report::tool_list() const {
+  std::string list;
+  for (size_t n = 0; n < kTools; ++n)
+    if (tools[n]) list += (list.empty() ? "" : ", ") + std::string(tool_name(static_cast<Tool>(n)));
+  return list;
 }
 
 uint64_t Report::lost_launches() const {

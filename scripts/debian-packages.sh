@@ -93,3 +93,30 @@ unpack() {
   rm -f "$debs/$2"_*.deb
   touch "$folder.complete"
 }
+
+# unpack_all: the packages of the associative array `packages`, suite -> names. Their folders are in the array `folders`.
+unpack_all() {
+  local suite package
+  mkdir -p "$libraries"
+  exec 9> "$libraries/lock"
+  flock 9
+  folders=()
+  # shellcheck disable=SC2154
+  for suite in "${!packages[@]}"; do
+    apt_folder "$suite" || return 1
+    for package in ${packages[$suite]}; do
+      unpack "$suite" "$package" || return 1
+      folders+=("$libraries/$suite/unpacked/$package")
+    done
+  done
+  flock -u 9
+}
+
+# device_files: all files of `folders` with device code, sorted. Host files have a section for it, code objects the GPU
+# in their name.
+device_files() {
+  {
+    find "${folders[@]}" -type f \( -name '*gfx1030*.co' -o -name '*gfx1030*.hsaco' \)
+    find "${folders[@]}" -type f \( -name '*.so*' -o -perm -u+x \) -size +16k -exec grep -la hip_fatbin {} +
+  } | sort
+}

@@ -49,8 +49,9 @@ constexpr Command kCommands[] = {
      "join the parts of gfxgraph check --shard K/N into the report of one process", merge_command},
     {"provenance", "TRACE [--write [-o NEW]]",
      "prove in the emulator which words of a trace are pointers", provenance_command},
-    {"coverage", "FILE... [--kernels] [--json]",
-     "list which kernels of programs, libraries and traces the emulator supports",
+    {"coverage", "FILE... [--kernels] [--waits] [--json]",
+     "list which kernels of programs, libraries and traces the emulator supports; find missing "
+     "waits",
      coverage_command},
     {"verify", "TRACE [--json]", "read a whole trace and check its hashes", verify_command},
     {"recover", "TRACE [-o NEW] [--json]",

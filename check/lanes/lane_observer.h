@@ -17,11 +17,11 @@
 
 #include "check/lanes/address_flow.h"
 #include "check/lanes/shadow_rule.h"
-#include "check/lanes/wait_check.h"
 #include "check/memory/device_heap.h"
 #include "check/memory/freed_ranges.h"
 #include "check/report/finding.h"
 #include "check/report/sites.h"
+#include "check/waits/wait_check.h"
 #include "emulator/engine/observer.h"
 
 namespace gfxgraph::check {

@@ -92,26 +92,29 @@ std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
   return event;
 }
 
-LaneEvent wait_event(const WaitCheck::Place& place, uint64_t launch,
+LaneEvent wait_event(const MissingWait& place, uint64_t launch,
                      const std::vector<LoadedCode>& code) {
   LaneEvent event;
-  const bool store = place.what == WaitCheck::What::kStore;
+  using What = MissingWait::What;
+  const bool store = place.what == What::kStore || place.what == What::kLoad;
   event.finding_class = store ? FindingClass::kS7 : FindingClass::kS3;
   event.place.launch = launch;
   event.pc = place.pc;
   event.op = place.op;
   const std::string other = place_text(code, place.load_pc);
   if (store)
-    event.detail = fmt::format("the store at {} may not have completed; {} is missing", other,
+    event.detail = fmt::format("the {} at {} may not have completed; {} is missing",
+                               place.what == What::kStore ? "store" : "load", other,
                                store_wait(place.counter));
-  else if (place.what == WaitCheck::What::kLds)
+  else if (place.what == What::kLds)
     event.detail = fmt::format(
         "LDS is read before the load to LDS at {} has completed; s_waitcnt vmcnt is missing",
         other);
   else
     event.detail = fmt::format(
-        "{} is {} before the load at {} has completed; s_waitcnt {} is missing",
-        register_name(place.code), place.overwrites ? "overwritten" : "read", other, place.counter);
+        "{} is {} before the {} at {} has completed; s_waitcnt {} is missing",
+        register_name(place.code), place.overwrites ? "overwritten" : "read",
+        place.what == What::kSource ? "operation of GDS" : "load", other, place.counter);
   return event;
 }
 

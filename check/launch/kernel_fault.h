@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "check/lanes/wait_check.h"
 #include "check/launch/loaded_code.h"
 #include "check/report/sites.h"
+#include "check/waits/wait_analysis.h"
 #include "emulator/engine/engine.h"
 
 namespace gfxgraph::check {
@@ -31,7 +31,7 @@ LaneEvent barrier_event(const emulator::UnevenBarrier& barrier, const std::vecto
 LaneEvent grid_event(const emulator::GridBarrier& barrier);
 
 // S3.
-LaneEvent wait_event(const WaitCheck::Place& place, uint64_t launch,
+LaneEvent wait_event(const MissingWait& place, uint64_t launch,
                      const std::vector<LoadedCode>& code);
 
 // "pc 0x40, kernel+0x40 (file.hip:12)".

@@ -204,6 +204,8 @@ std::string render_text(const Report& report, const std::string& trace_name, boo
            trace_name, plural(dropped, "lane"));
   }
   if (report.perf.made) out += render_text(report.perf);
+  if (report.execution.made)
+    out += render_text(report.execution, report.tool_list(), report.findings_of_executed());
   const std::string ends = report.buffers_compared == 0
                                ? "no buffer was compared with the recording"
                                : fmt::format("{} of {} buffers end as recorded",

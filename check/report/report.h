@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "check/execution_table.h"
 #include "check/report/finding.h"
 #include "check/report/perf_table.h"
 #include "check/report/selection.h"
@@ -76,7 +77,8 @@ struct Report {
   uint64_t failed_launches = 0;      // including those that `failed` omits
   std::optional<Stop> stopped;
   std::vector<KernelTotals> kernels;
-  PerfTable perf;  // only of --tool perf
+  PerfTable perf;            // only of --tool perf
+  ExecutionTable execution;  // only with --coverage
   std::vector<std::string> notes;
   std::vector<std::string> emulator_notes;  // may have several lines
   uint64_t launches = 0;
@@ -89,6 +91,10 @@ struct Report {
   // Findings of this severity that are not suppressed.
   uint64_t count(Severity severity) const;
   uint64_t count_suppressed() const;
+  // Errors and warnings in each kernel of `execution` that are not suppressed.
+  std::vector<uint64_t> findings_of_executed() const;
+  // "memcheck, lanes".
+  std::string tool_list() const;
   // Launches that did not finish for a reason that no finding describes.
   uint64_t lost_launches() const;
   bool unsafe() const { return count(Severity::kError) != 0; }

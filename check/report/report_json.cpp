@@ -108,6 +108,38 @@ Json perf_json(const PerfTable& table) {
   return {{"lines", std::move(lines)}, {"kernels", std::move(kernels)}};
 }
 
+Json counts_json(const ExecutionCounts& counts) {
+  return {{"instructions", counts.instructions},
+          {"instructions_executed", counts.executed},
+          {"branch_ways", counts.ways},
+          {"branch_ways_taken", counts.ways_taken},
+          {"lanes", counts.lanes},
+          {"lanes_executed", counts.lanes_executed}};
+}
+
+Json execution_json(const Report& report) {
+  const std::vector<uint64_t> findings = report.findings_of_executed();
+  Json kernels = Json::array();
+  for (size_t n = 0; n < report.execution.kernels.size(); ++n) {
+    const ExecutedKernel& kernel = report.execution.kernels[n];
+    Json lines = Json::array();
+    for (const ExecutedLine& line : kernel.lines) {
+      Json& one = lines.emplace_back(
+          Json{{"file", line.file}, {"line", line.line}, {"executions", line.executions}});
+      one.update(counts_json(line.counts));
+    }
+    Json& one =
+        kernels.emplace_back(Json{{"kernel", kernel.kernel}, {"launches", kernel.launches}});
+    one.update(counts_json(kernel.counts));
+    one["unknown_calls"] = kernel.unknown_calls;
+    one["incomplete"] = kernel.incomplete;
+    one["findings"] = findings[n];
+    one["verdict"] = verdict_of(kernel, report.tool_list(), findings[n]);
+    one["lines"] = std::move(lines);
+  }
+  return {{"stopped", report.execution.stopped}, {"kernels", std::move(kernels)}};
+}
+
 Json json_of(const Report& report, const std::string& trace_name) {
   Json json;
   json["schema"] = "gfxgraph-check/1";
@@ -130,6 +162,7 @@ Json json_of(const Report& report, const std::string& trace_name) {
     json["findings"].push_back(finding_json(report.findings[n], calls, place));
   }
   if (report.perf.made) json["perf"] = perf_json(report.perf);
+  if (report.execution.made) json["coverage"] = execution_json(report);
   json["not_checked"] = Json::array();
   for (const FailedLaunch& failed : report.failed) {
     json["not_checked"].push_back({{"launch", failed.launch},

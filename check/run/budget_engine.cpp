@@ -6,6 +6,7 @@
 
 namespace gfxgraph::emulator {
 GFXGRAPH_DECLARE_BACKENDS(kDeepBackend);
+GFXGRAPH_DECLARE_BACKENDS(kExecutedBackend);
 GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
 GFXGRAPH_DECLARE_BACKENDS(kPerfBackend);
 GFXGRAPH_DECLARE_BACKENDS(kProvenanceBackend);
@@ -15,13 +16,15 @@ GFXGRAPH_DECLARE_BACKENDS(kPlainBackend);
 namespace gfxgraph::check {
 namespace {
 
-enum class Kind { kLanes, kDeep, kProvenance, kPerf, kNone };
+enum class Kind { kLanes, kDeep, kProvenance, kPerf, kExecuted, kNone };
 template <Kind kKind>
 const emulator::Backend& plain_backend() {
   using namespace emulator;
   if constexpr (kKind == Kind::kProvenance)
     return select_backend(GFXGRAPH_BACKEND_SET(kProvenanceBackend));
   if constexpr (kKind == Kind::kPerf) return select_backend(GFXGRAPH_BACKEND_SET(kPerfBackend));
+  if constexpr (kKind == Kind::kExecuted)
+    return select_backend(GFXGRAPH_BACKEND_SET(kExecutedBackend));
   if constexpr (kKind == Kind::kNone) return select_backend(GFXGRAPH_BACKEND_SET(kPlainBackend));
   if constexpr (kKind == Kind::kDeep) return select_backend(GFXGRAPH_BACKEND_SET(kDeepBackend));
   return select_backend(GFXGRAPH_BACKEND_SET(kLaneBackend));
@@ -32,6 +35,8 @@ auto* observer_of(void* observer) {
     return static_cast<BudgetProvenance*>(static_cast<ProvenanceObserver*>(observer));
   else if constexpr (kKind == Kind::kPerf)
     return static_cast<BudgetPerf*>(static_cast<PerfObserver*>(observer));
+  else if constexpr (kKind == Kind::kExecuted)
+    return static_cast<BudgetExecuted*>(static_cast<ExecutedObserver*>(observer));
   else if constexpr (kKind == Kind::kNone)
     return static_cast<BudgetOnly*>(observer);
   else
@@ -93,6 +98,12 @@ std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
                                                 BudgetPerf& observer) {
   return emulator::create_engine(memory, options, budget_backend<Kind::kPerf>(),
                                  static_cast<PerfObserver*>(&observer));
+}
+std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
+                                                const emulator::EngineOptions& options,
+                                                BudgetExecuted& observer) {
+  return emulator::create_engine(memory, options, budget_backend<Kind::kExecuted>(),
+                                 static_cast<ExecutedObserver*>(&observer));
 }
 std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
                                                 const emulator::EngineOptions& options,

@@ -7,6 +7,7 @@
 
 #include "check/budget.h"
 #include "check/deep/deep_observer.h"
+#include "check/executed/executed_code.h"
 #include "check/perf/perf_check.h"
 #include "check/provenance/provenance_observer.h"
 #include "emulator/engine/engine.h"
@@ -26,6 +27,7 @@ struct WithBudget : Base {
 using BudgetObserver = WithBudget<DeepObserver>;  // for kLanes and kDeep
 using BudgetProvenance = WithBudget<ProvenanceObserver>;
 using BudgetPerf = WithBudget<PerfObserver>;
+using BudgetExecuted = WithBudget<ExecutedObserver>;
 
 // For `launch` of the observers.
 uint64_t next_launch_number();
@@ -49,6 +51,9 @@ std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
 std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
                                                 const emulator::EngineOptions& options,
                                                 BudgetPerf& observer);
+std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
+                                                const emulator::EngineOptions& options,
+                                                BudgetExecuted& observer);
 std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
                                                 const emulator::EngineOptions& options,
                                                 BudgetOnly& observer);

@@ -54,4 +54,18 @@ Result<DataOrderReport> order_by_data(const format::Trace& trace, const BudgetLi
   return report;
 }
 
+Result<ExecutedTrace> executed_code(const format::Trace& trace, const BudgetLimits& limits,
+                                    const LaunchProgress& progress) {
+  Budget budget(limits);
+  ExecutedCode code(budget);
+  const CheckOptions options = analysis_options(limits, progress);
+  GFXGRAPH_ASSIGN_OR_RETURN(const Report ran,
+                            run_analysis(trace, options, budget, {.executed = &code}));
+  ExecutedTrace executed;
+  take_failures(ran, executed);
+  executed.objects = code.take_objects();
+  for (const KernelTotals& kernel : ran.kernels) executed.launches.push_back(kernel.launches);
+  return executed;
+}
+
 }  // namespace gfxgraph::check

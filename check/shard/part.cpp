@@ -90,12 +90,32 @@ static auto members(PerfTable& table) {
   auto& [made, lines, kernels] = table;
   return std::tie(made, lines, kernels);
 }
+static auto members(ExecutionCounts& counts) {
+  auto& [instructions, executed, ways, ways_taken, lanes, lanes_executed] = counts;
+  return std::tie(instructions, executed, ways, ways_taken, lanes, lanes_executed);
+}
+static auto members(ExecutedBranch& branch) {
+  auto& [jumped, passed] = branch;
+  return std::tie(jumped, passed);
+}
+static auto members(ExecutedLine& one) {
+  auto& [file, line, counts, executions, branches] = one;
+  return std::tie(file, line, counts, executions, branches);
+}
+static auto members(ExecutedKernel& one) {
+  auto& [kernel, launches, counts, unknown_calls, incomplete, lines] = one;
+  return std::tie(kernel, launches, counts, unknown_calls, incomplete, lines);
+}
+static auto members(ExecutionTable& table) {
+  auto& [made, kernels, stopped] = table;
+  return std::tie(made, kernels, stopped);
+}
 static auto members(Report& report) {
-  auto& [tools, findings, calls, places, failed, failed_launches, stopped, kernels, perf, notes,
-         emulator_notes, launches, wave_instructions, empty_exec_scalar_loads, buffers_compared,
+  auto& [tools, findings, calls, places, failed, failed_launches, stopped, kernels, perf, execution,
+         notes, emulator_notes, launches, wave_instructions, empty_exec_scalar_loads, buffers_compared,
          buffers_equal] = report;
   return std::tie(tools, findings, calls, places, failed, failed_launches, stopped, kernels, perf,
-                  notes, emulator_notes, launches, wave_instructions, empty_exec_scalar_loads,
+                  execution, notes, emulator_notes, launches, wave_instructions, empty_exec_scalar_loads,
                   buffers_compared, buffers_equal);
 }
 static auto members(TraceReport& trace) {

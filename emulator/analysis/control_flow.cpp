@@ -24,7 +24,7 @@ bool CodeReader::decode_at(uint64_t pc, Inst& inst) {
 
 std::optional<ControlFlow> ControlFlow::trace(
     uint64_t entry, CodeReader& reader, size_t most_instructions,
-    const std::function<void(uint32_t, const Inst&)>& visit) {
+    const std::function<void(uint32_t, const Inst&)>& visit, const RegisterJumps* jumps) {
   ControlFlow graph;
   std::vector<Node>& nodes = graph.nodes_;
   std::unordered_map<uint64_t, uint32_t> index;
@@ -38,6 +38,10 @@ std::optional<ControlFlow> ControlFlow::trace(
     nodes[from].successor[nodes[from].successors++] = to;
     ++nodes[to].predecessors;
   };
+  const auto add_known_target = [&](uint32_t from, uint64_t pc) {
+    const auto known = jumps->targets.find(pc);
+    if (known != jumps->targets.end()) add_successor(from, known->second);
+  };
   node_at(entry);
   for (uint32_t n = 0; n < nodes.size(); ++n) {
     if (nodes.size() > most_instructions) return std::nullopt;
@@ -48,14 +52,21 @@ std::optional<ControlFlow> ControlFlow::trace(
     visit(n, inst);
     switch (flow.kind) {
       case Flow::Kind::kEnd:
-      case Flow::Kind::kIndirectJump:
       case Flow::Kind::kUndecoded: break;
+      case Flow::Kind::kIndirectJump:
+        if (jumps != nullptr) add_known_target(n, inst.pc);
+        break;
       case Flow::Kind::kJump: add_successor(n, flow.target); break;
       case Flow::Kind::kBranch:
       case Flow::Kind::kLoop: add_successor(n, flow.target); [[fallthrough]];
-      case Flow::Kind::kNext:
+      case Flow::Kind::kNext: add_successor(n, inst.next_pc()); break;
       case Flow::Kind::kCall:
-      case Flow::Kind::kIndirectCall: add_successor(n, inst.next_pc()); break;
+      case Flow::Kind::kIndirectCall:
+        if (jumps != nullptr && flow.kind == Flow::Kind::kCall) add_successor(n, flow.target);
+        if (jumps != nullptr && flow.kind == Flow::Kind::kIndirectCall)
+          add_known_target(n, inst.pc);
+        add_successor(n, inst.next_pc());
+        break;
     }
   }
   return graph;

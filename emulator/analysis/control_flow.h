@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "emulator/decode/inst.h"
@@ -25,6 +27,12 @@ struct Flow {
 };
 Flow flow_of(const Inst& inst) noexcept;
 
+// What is known of jumps and calls through registers, by the instruction's pc.
+struct RegisterJumps {
+  std::unordered_map<uint64_t, uint64_t> targets;
+  std::unordered_set<uint64_t> returns;  // from a function to its caller
+};
+
 // Reads instructions out of a memory map, which must not change meanwhile. Not thread-safe.
 class CodeReader {
  public:
@@ -39,7 +47,8 @@ class CodeReader {
 };
 
 // The instructions that are reached from an entry, in the order in which they were found; the entry
-// is node 0. Functions come back behind their calls, and are not part of the graph.
+// is node 0. Functions come back behind their calls. They are part of the graph only if
+// RegisterJumps are given: a call then has two successors, the function and what follows the call.
 class ControlFlow {
  public:
   struct Node {
@@ -53,7 +62,8 @@ class ControlFlow {
   // Null: there are more than `most_instructions`.
   static std::optional<ControlFlow> trace(
       uint64_t entry, CodeReader& reader, size_t most_instructions,
-      const std::function<void(uint32_t node, const Inst& inst)>& visit);
+      const std::function<void(uint32_t node, const Inst& inst)>& visit,
+      const RegisterJumps* jumps = nullptr);
 
   const std::vector<Node>& nodes() const { return nodes_; }
 

@@ -288,9 +288,13 @@ format::GraphId TraceBuilder::graph(const std::vector<format::Launch>& launches,
   return graph.id;
 }
 
-Result<Report> TraceBuilder::try_check(const CheckOptions& options) {
+std::shared_ptr<const format::Trace> TraceBuilder::open() {
   check_or_throw(writer_->seal());
-  const auto trace = value_or_throw(format::Trace::open(path_));
+  return value_or_throw(format::Trace::open(path_));
+}
+
+Result<Report> TraceBuilder::try_check(const CheckOptions& options) {
+  const auto trace = open();
   Result<Report> report = check_trace(*trace, options);
   CheckOptions everything = options;
   everything.watch_all = true;

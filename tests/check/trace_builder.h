@@ -81,6 +81,8 @@ class TraceBuilder {
   format::GraphId graph(const std::vector<format::Launch>& launches, bool chained = false);
   format::Content content(const std::vector<uint32_t>& words);
 
+  // Seals and opens.
+  std::shared_ptr<const format::Trace> open();
   // Seals, opens and checks; twice, so that each test also shows that watching fewer registers
   // finds the same.
   Result<Report> try_check(const CheckOptions& options = {});

@@ -17,7 +17,7 @@ LARGER = {
     "Allocations": (32, 15, "memory by address and by id, and the ids"),
     "Allocation": (30, 33, "all that is known of an allocation"),
     "Finding": (30, 26, "all that is known of a finding"),
-    "Report": (30, 16, "all that a check, or a recorder, has to tell"),
+    "Report": (30, 17, "all that a check, or a recorder, has to tell"),
     "Fault": (30, 16, "all that is known of a fault"),
     "Wave": (30, 31, "the registers and the state of a wave"),
     "Work": (30, 35, "one piece of device work between its two halves"),
@@ -26,7 +26,7 @@ LARGER = {
     "Writer": (30, 31, "the writer's queue, its threads and what they hand on"),
     "Code": (31, 15, "code objects, their kernels, variables and what the runtime calls them"),
     "LiveCaptures": (30, 16, "a capture, the trace that is kept of it, and the steps that live"),
-    "TraceCheck": (30, 28, "owns the tools, the execution and the report of a check"),
+    "TraceCheck": (30, 30, "owns the tools, the execution and the report of a check"),
     "Session": (30, 17, "owns memory, modules, devices and the order of a trace"),
     # a state machine whose states are read together at each step
     "RaceCheck": (30, 36, "shadow memory of all spaces and its clocks"),

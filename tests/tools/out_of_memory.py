@@ -20,7 +20,7 @@ COMMANDS = [
     "export T --format code -o OUT", "export T --format disassembly -o OUT", "report T -o OUT",
     "extract T --launches 0:1 -o OUT", "extract T --launches 0:1 -o OUT --json",
     "extract T --kernel * --standalone OUT", "recover T -o OUT", "recover T -o OUT --json", "coverage T",
-    "coverage T --json", "check T", "check T --json", "check T --tool all --format sarif -o OUT",
+    "coverage T --json", "coverage T --waits", "coverage T --waits --json", "check T", "check T --json", "check T --tool all --format sarif -o OUT",
     "provenance T", "provenance T --json", "provenance T --write -o OUT",
 ]
 # Of the sandboxed commands: from less than a process has, to more than any of them needs. The dynamic linker

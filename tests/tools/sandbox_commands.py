@@ -24,6 +24,7 @@ COMMANDS = {
     "verify": "verify attack.gfxg",
     "recover": "recover attack.gfxg -o recovered.gfxg",
     "coverage": "coverage attack.gfxg",
+    "waits": "coverage attack.gfxg --waits",
 }
 # By the attack: what the line on stderr says.
 ATTACKS = {

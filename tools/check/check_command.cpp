@@ -27,6 +27,7 @@
 #include "format/read/reader.h"
 #include "format/write/writer.h"
 #include "tools/check/check_output.h"
+#include "tools/check/execution.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"
@@ -125,6 +126,7 @@ struct Request {
   std::vector<check::KnownFinding> known;
   std::string fail_on;
   bool torn = false;
+  bool coverage = false;
 };
 
 // What gfxgraph merge compares: a digest stands for what is long.
@@ -176,6 +178,7 @@ std::vector<check::PartOption> options_of(const Request& request, const Given& g
           {"--masked-lane", given.masked_lane},
           {"--strict", flag(options.strict)},
           {"--allow-torn", flag(request.torn)},
+          {"--coverage", flag(request.coverage)},
           {"--max-seconds", fmt::format("{}", options.limits.seconds)},
           {"--max-instructions", fmt::format("{}", options.limits.instructions)},
           {"--max-instructions-without-end", fmt::format("{}", options.livelock_instructions)},
@@ -279,6 +282,14 @@ Outcome check_one(const std::string& path, const std::string& name, const Reques
   Result<check::Report> checked = check::check_trace(**trace, options);
   progress->clear();
   if (!checked) return without_report(name, named(checked.error()));
+  if (request.coverage && !checked->stopped) {
+    options.progress = count_on(*progress, "executing launch");
+    Result<check::ExecutionTable> executed =
+        execution_of(**trace, options.limits, options.progress);
+    progress->clear();
+    if (!executed) return without_report(name, named(executed.error()));
+    checked->execution = std::move(*executed);
+  }
   add_call_lines(**trace, *checked);
   check::suppress(request.suppressions, *checked, used);
   check::apply_baseline(request.known, *checked);
@@ -309,6 +320,8 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   std::string output;
   check::CheckOptions options;
   bool torn = false;
+  bool coverage = false;
+  std::string lcov;
   app.add_option("TRACE", paths, "trace files; several get one report")->required();
   app.add_option("--tool", tools,
                  "comma-separated: memcheck, synccheck, lanes, apicheck (these are the default), "
@@ -351,6 +364,10 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   app.add_flag("--disassembly", given.with_code,
                "print the instructions around each finding, and mark (*) those that compute its "
                "address; JSON always has them");
+  app.add_flag("--coverage", coverage,
+               "execute the launches once more, and report how much of each kernel they execute");
+  app.add_option("--lcov", lcov, "write the executed lines to this lcov tracefile; with --coverage")
+      ->type_name("FILE");
   bool json = false;
   app.add_flag("--json", json, "print JSON: the same as --format json")->excludes("--format");
   app.add_option("--threads", options.threads, "emulator threads; 0: all cores");
@@ -408,6 +425,10 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
                                                  : "--shard needs -o: the file for gfxgraph merge",
                                   "see gfxgraph check --help");
     }
+    if (!lcov.empty()) {
+      return console::usage_error("--lcov of all shards is written by gfxgraph merge",
+                                  "give the shards --coverage");
+    }
   }
   Result<std::vector<check::Suppression>> suppressions = read_suppressions(suppression_files);
   if (!suppressions) return usage(suppressions.error());
@@ -419,6 +440,9 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   inputs.push_back(program.name);
   Result<std::optional<NewFile>> file = open_output(output, inputs);
   if (!file) return usage(file.error());
+  inputs.push_back(output);
+  Result<std::optional<NewFile>> lcov_file = open_output(lcov, inputs);
+  if (!lcov_file) return usage(lcov_file.error());
   if (program.record) {
     if (const int code = program.record(); code >= 0) return code;
   }
@@ -434,12 +458,13 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   // All traces may have what --kernel and --launch name.
   const bool selects = !options.selection.kernels.empty() || !options.selection.launches.empty();
   sandbox::Access access{
-      .write = {output}, .programs = true, .data_bytes = data_limit(options.limits.memory_bytes)};
+      .write = {output, lcov}, .programs = true, .data_bytes = data_limit(options.limits.memory_bytes)};
   if (selects) access.read = {paths.begin(), paths.end()};
   for (const size_t place : own) access.read.emplace_back(paths[place]);
   if (const int code = enter_sandbox("check", no_sandbox, access); code >= 0) return code;
   options.selection.several_traces = paths.size() > 1;
-  const Request request{options, std::move(*suppressions), std::move(*known), fail_on, torn};
+  const Request request{options, std::move(*suppressions), std::move(*known), fail_on,
+                        torn,    coverage || !lcov.empty()};
   if (const Result<void> found = check_selection(paths, request); !found)
     return report(found.error());
   CheckOutput reports;
@@ -455,7 +480,7 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   }
   if (!shard) {
     reports.suppressions = request.suppressions;
-    return print_reports(std::move(reports), given.format, given.with_code, *file);
+    return print_reports(std::move(reports), given.format, given.with_code, *file, *lcov_file);
   }
   part.used = std::move(reports.used);
   part.used.resize(part.suppressions.size());

@@ -18,6 +18,13 @@ std::string render(const std::vector<check::TraceReport>& traces, const std::str
   return check::render_text(traces, with_code);
 }
 
+std::string lcov_text(const std::vector<check::TraceReport>& traces) {
+  std::vector<const check::ExecutionTable*> tables;
+  for (const check::TraceReport& trace : traces)
+    if (trace.report) tables.push_back(&trace.report->execution);
+  return check::render_lcov(tables);
+}
+
 // The first line of a finding begins with "TRACE: error CODE: "; other lines of it are indented.
 console::Style style_of(std::string_view line) {
   if (line.starts_with(' ')) return console::Style::kPlain;
@@ -51,7 +58,7 @@ int worse_of(int a, int b) {
 }
 
 int print_reports(CheckOutput output, const std::string& format, bool with_code,
-                  std::optional<NewFile>& file) {
+                  std::optional<NewFile>& file, std::optional<NewFile>& lcov) {
   std::vector<check::TraceReport>& traces = output.traces;
   if (traces.size() == 1 && !traces.front().report) return output.code;
   const auto last = std::find_if(traces.rbegin(), traces.rend(),
@@ -60,6 +67,9 @@ int print_reports(CheckOutput output, const std::string& format, bool with_code,
     output.used.resize(output.suppressions.size());
     check::note_unused(output.suppressions, output.used, *last->report,
                        traces.size() == 1 ? "this trace" : "these traces");
+  }
+  if (lcov) {
+    if (const int code = write_output(*lcov, lcov_text(traces)); code >= 0) return code;
   }
   const std::string text = render(traces, format, with_code);
   if (file) {

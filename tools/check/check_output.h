@@ -29,8 +29,9 @@ struct CheckOutput {
   std::vector<bool> used;  // of these; may be shorter: the others are unused
 };
 
-// `format`: "text", "json" or "sarif". `file`: where to, or standard output. Returns the exit code.
+// `format`: "text", "json" or "sarif". `file`: where to, or standard output. `lcov`: where the
+// executed lines go, or nowhere. Returns the exit code.
 int print_reports(CheckOutput output, const std::string& format, bool with_code,
-                  std::optional<NewFile>& file);
+                  std::optional<NewFile>& file, std::optional<NewFile>& lcov);
 
 }  // namespace gfxgraph::tools

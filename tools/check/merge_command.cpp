@@ -77,6 +77,10 @@ int merge_command(int argc, char** argv) {
                  "text, json or sarif, in place of the --format of the shards")
       ->check(CLI::IsMember({"text", "json", "sarif"}));
   app.add_flag("--disassembly", with_code, "as gfxgraph check --disassembly");
+  std::string lcov;
+  app.add_option("--lcov", lcov,
+                 "write the executed lines to this lcov tracefile, of shards with --coverage")
+      ->type_name("FILE");
   add_read_limits(app, limits);
   bool no_sandbox = false;
   add_sandbox_option(app, no_sandbox);
@@ -86,8 +90,15 @@ int merge_command(int argc, char** argv) {
     report(file.error());
     return kExitUsage;
   }
+  std::vector<std::string> others = paths;
+  others.push_back(output);
+  Result<std::optional<NewFile>> lcov_file = open_output(lcov, others);
+  if (!lcov_file) {
+    report(lcov_file.error());
+    return kExitUsage;
+  }
   enforce("merge", limits);
-  const sandbox::Access access{.read = {paths.begin(), paths.end()}, .write = {output}};
+  const sandbox::Access access{.read = {paths.begin(), paths.end()}, .write = {output, lcov}};
   if (const int code = enter_sandbox("merge", no_sandbox, access); code >= 0) return code;
   std::vector<check::PartFile> files;
   for (const std::string& path : paths) files.push_back({path, read_part(path)});
@@ -96,7 +107,11 @@ int merge_command(int argc, char** argv) {
   if (!merged.problems.empty()) return refuse(merged.problems);
   if (format_name.empty()) format_name = value_of(merged.run, "--format");
   with_code = with_code || value_of(merged.run, "--disassembly") == "true";
-  return print_reports(output_of(std::move(merged.run)), format_name, with_code, *file);
+  if (*lcov_file && value_of(merged.run, "--coverage") != "true") {
+    return console::usage_error("--lcov: the shards did not count what is executed",
+                                "give them --coverage");
+  }
+  return print_reports(output_of(std::move(merged.run)), format_name, with_code, *file, *lcov_file);
 }
 
 }  // namespace gfxgraph::tools

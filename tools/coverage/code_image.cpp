@@ -41,6 +41,22 @@ bool CodeImage::has_code(uint64_t address) const {
   });
 }
 
+Result<std::shared_ptr<const emulator::RegionTable>> CodeImage::code_regions() const {
+  emulator::MemoryMap map;
+  for (const codeobj::Segment& segment : object_->segments()) {
+    if (!segment.executable || segment.memory_bytes == 0) continue;
+    emulator::Region region;
+    region.address = segment.address;
+    region.requested_bytes = region.mapped_bytes = segment.memory_bytes;
+    // A region's bytes are not const, though these are only read.
+    region.host = const_cast<std::byte*>(memory_.data()) + (segment.address - first_);
+    region.kind = emulator::RegionKind::kCode;
+    region.read_only = true;
+    GFXGRAPH_TRY(map.add(std::move(region)));
+  }
+  return map.snapshot();
+}
+
 emulator::DecodeStatus CodeImage::decode(uint64_t address, emulator::Inst& inst) const {
   if (address % 4 != 0 || !has_code(address)) return emulator::DecodeStatus::kTruncated;
   std::array<uint32_t, 5> words = {};

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "codeobj/code_object.h"
 #include "emulator/decode/inst.h"
+#include "emulator/memory/memory_map.h"
 
 namespace gfxgraph::tools {
 
@@ -21,6 +22,8 @@ class CodeImage {
   const codeobj::CodeObject& object() const { return *object_; }
   // Whether `address` lies in bytes of an executable segment.
   bool has_code(uint64_t address) const;
+  // Executable segments as memory, which must not outlive the image.
+  Result<std::shared_ptr<const emulator::RegionTable>> code_regions() const;
   // kTruncated outside of code.
   emulator::DecodeStatus decode(uint64_t address, emulator::Inst& inst) const;
   // Whether the emulator supports `inst`, which decode() returned.

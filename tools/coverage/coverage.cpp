@@ -23,30 +23,33 @@ bool runs_on_gfx1030(std::string_view target) {
   return processor.ends_with("-gfx1030") || processor.ends_with("-gfx10-3-generic");
 }
 
-Result<std::vector<KernelWalk>> walk_object(std::span<const std::byte> elf) {
+Result<void> walk_object(std::span<const std::byte> elf, bool waits, ObjectCoverage& to) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const codeobj::CodeObject> object,
                             codeobj::CodeObject::parse(elf));
   GFXGRAPH_ASSIGN_OR_RETURN(CodeImage image, CodeImage::load(std::move(object)));
-  return walk_kernels(image);
+  std::vector<KernelWalk> kernels = walk_kernels(image);
+  if (waits) {
+    GFXGRAPH_ASSIGN_OR_RETURN(to.waits, find_kernel_waits(image, kernels));
+  }
+  for (KernelWalk& kernel : kernels) kernel.jumps = {};  // of many kernels, much memory
+  to.kernels = std::move(kernels);
+  return {};
 }
 
-void add_elf(FileCoverage& file, const std::string& target, std::span<const std::byte> elf) {
+void add_elf(FileCoverage& file, bool waits, const std::string& target,
+             std::span<const std::byte> elf) {
   if (!runs_on_gfx1030(target)) {
     ++file.skipped[target];
     return;
   }
   ObjectCoverage object;
   object.target = target;
-  Result<std::vector<KernelWalk>> kernels = walk_object(elf);
-  if (kernels) {
-    object.kernels = std::move(*kernels);
-  } else {
-    object.error = kernels.error().message;
-  }
+  if (const Result<void> done = walk_object(elf, waits, object); !done)
+    object.error = done.error().message;
   file.objects.push_back(std::move(object));
 }
 
-Result<void> cover_trace(FileCoverage& file) {
+Result<void> cover_trace(FileCoverage& file, bool waits) {
   GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const format::Trace> trace,
                             format::Trace::open(file.path, {.allow_torn = true}));
   for (const format::CodeObject& code : trace->code_objects()) {
@@ -55,7 +58,7 @@ Result<void> cover_trace(FileCoverage& file) {
     if (!object) {
       return with_context(object.error(), fmt::format("{}: code object {}", file.path, code.id));
     }
-    add_elf(file, (*object)->target(), elf);
+    add_elf(file, waits, (*object)->target(), elf);
   }
   if (!trace->sealed()) {
     return fail(Status::kTruncated, fmt::format("{}: truncated, only the intact part was read: {}",
@@ -64,15 +67,15 @@ Result<void> cover_trace(FileCoverage& file) {
   return {};
 }
 
-Result<void> cover(FileCoverage& file, const CoverageProgress& progress) {
+Result<void> cover(FileCoverage& file, const CoverageProgress& progress, bool waits) {
   GFXGRAPH_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file.path));
-  if (is_trace(mapped.bytes())) return cover_trace(file);
+  if (is_trace(mapped.bytes())) return cover_trace(file, waits);
   Result<std::vector<codeobj::BundleEntry>> entries = codeobj::extract_device_elves(mapped.bytes());
   if (!entries) return with_context(entries.error(), file.path);
   uint64_t number = 0;
   for (codeobj::BundleEntry& entry : *entries) {
     if (progress) progress(number++, entries->size());
-    add_elf(file, entry.target, entry.bytes);
+    add_elf(file, waits, entry.target, entry.bytes);
     entry.bytes = {};
   }
   return {};
@@ -99,11 +102,12 @@ bool FileCoverage::damaged() const {
          std::ranges::any_of(objects, [](const auto& object) { return !object.error.empty(); });
 }
 
-FileCoverage cover_file(const std::string& path, const CoverageProgress& progress) {
+FileCoverage cover_file(const std::string& path, const CoverageProgress& progress, bool waits) {
   FileCoverage file;
   file.path = path;
   file.error = {.status = Status::kOk, .message = {}};
-  if (const Result<void> result = cover(file, progress); !result) file.error = result.error();
+  if (const Result<void> result = cover(file, progress, waits); !result)
+    file.error = result.error();
   return file;
 }
 

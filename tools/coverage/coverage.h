@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "tools/coverage/kernel_waits.h"
 #include "tools/coverage/kernel_walk.h"
 
 namespace gfxgraph::tools {
@@ -17,6 +19,7 @@ struct ObjectCoverage {
   std::string target;  // "amdgcn-amd-amdhsa--gfx1030"
   std::string error;   // why it could not be read; then there are no kernels
   std::vector<KernelWalk> kernels;
+  std::optional<KernelWaits> waits;  // if they were asked for
 };
 
 struct FileCoverage {
@@ -32,8 +35,10 @@ struct FileCoverage {
 
 // Called before each code object for gfx1030 is walked; may be empty.
 using CoverageProgress = std::function<void(uint64_t object, uint64_t of)>;
-// Never fails as a whole: `error` has the reason for unreadable parts.
-FileCoverage cover_file(const std::string& path, const CoverageProgress& progress = {});
+// Never fails as a whole: `error` has the reason for unreadable parts. `waits`: look for missing
+// waits, too.
+FileCoverage cover_file(const std::string& path, const CoverageProgress& progress = {},
+                        bool waits = false);
 
 struct MissingOpcode {
   std::string name;

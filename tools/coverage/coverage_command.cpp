@@ -13,6 +13,7 @@
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/coverage/coverage.h"
+#include "tools/coverage/waits_report.h"
 #include "tools/read_limits.h"
 #include "tools/worker.h"
 
@@ -133,14 +134,18 @@ int coverage_command(int argc, char** argv) {
       "instruction that the kernel can reach: both ways of branches, and calls. If a jump's "
       "target\n"
       "is known only at run time, all code in the object counts as reachable. Exit code 3: a\n"
-      "kernel is not complete.\n\n"
+      "kernel is not complete.\n"
+      "--waits finds missing and wrong s_waitcnt in the kernels instead, without running them.\n"
+      "Exit code 4: there are some; 3: a kernel was not analysed whole.\n\n"
       "Example: gfxgraph coverage ./app --kernels",
       "gfxgraph coverage");
   std::vector<std::string> paths;
-  bool kernels = false, json = false;
+  bool kernels = false, json = false, waits = false;
   ReadLimits limits;
   app.add_option("FILE", paths, "files with device code")->required();
-  app.add_flag("--kernels", kernels, "list the kernels that are not complete");
+  CLI::Option* const list =
+      app.add_flag("--kernels", kernels, "list the kernels that are not complete");
+  app.add_flag("--waits", waits, "find missing and wrong s_waitcnt")->excludes(list);
   app.add_flag("--json", json, "print JSON, with every kernel");
   add_read_limits(app, limits);
   bool no_sandbox = false;
@@ -155,25 +160,30 @@ int coverage_command(int argc, char** argv) {
   const std::unique_ptr<ProgressLine> progress = make_progress();
   for (const std::string& path : paths) {
     progress->at("reading " + path);
-    files.push_back(cover_file(path, [&](uint64_t object, uint64_t of) {
-      progress->at(path + ": code object", object, of);
-    }));
+    files.push_back(cover_file(
+        path,
+        [&](uint64_t object, uint64_t of) { progress->at(path + ": code object", object, of); },
+        waits));
     totals.kernels += files.back().kernels();
     totals.complete += files.back().complete();
     totals.damaged |= files.back().damaged();
   }
   progress->clear();
-  if (json) {
+  if (waits) {
+    json ? print_waits_json(files) : print_waits_text(files);
+  } else if (json) {
     print_json(files, totals);
   } else {
     print_text(files, totals, kernels);
   }
   const int code = print_errors(files);
+  if (waits && waits_exit_code(files) == kExitUnsafeLanes) return kExitUnsafeLanes;
   if (code != kExitOk) return code;
   if (totals.kernels == 0) {
     console::error("no gfx1030 kernels in these files");
     return kExitFailed;
   }
+  if (waits) return waits_exit_code(files);
   return totals.complete == totals.kernels ? kExitOk : kExitDataLost;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -86,6 +87,9 @@ class Walk {
 
   KernelWalk take() {
     result_.instructions = seen_.size();
+    result_.unknown_calls = unknown_calls_.size();
+    for (const auto& [pc, target] : targets_)
+      if (target) result_.jumps.targets[pc] = *target;
     return std::move(result_);
   }
 
@@ -116,6 +120,11 @@ class Walk {
     }
   }
 
+  void bad_code(std::string text) {
+    if (result_.bad_code.empty()) result_.bad_code = text;
+    problem(std::move(text));
+  }
+
   // `written`: what s_setreg writes, when known.
   void note(const Inst& inst, std::optional<uint32_t> written) {
     if (emulator::is_refused_value(inst, written))
@@ -132,6 +141,19 @@ class Walk {
 
   void unknown_target(const Inst& inst) {
     if (!result_.swept_because) result_.swept_because = inst.pc;
+    lose_target(inst);
+  }
+  // It is not known, or has several values.
+  void lose_target(const Inst& inst) {
+    targets_[inst.pc] = std::nullopt;
+    if (emulator::flow_of(inst).kind == emulator::FlowKind::kIndirectCall)
+      unknown_calls_.insert(inst.pc);
+    else
+      result_.unknown_jump = inst.pc;
+  }
+  void known_target(const Inst& inst, uint64_t target) {
+    const auto [known, added] = targets_.try_emplace(inst.pc, target);
+    if (!added && known->second != target) lose_target(inst);
   }
 
   void call(uint64_t target, const Inst& inst, const Place& here, ScalarValues values) {
@@ -158,12 +180,12 @@ class Walk {
       Inst inst;
       const DecodeStatus status = image_.decode(pc, inst);
       if (status != DecodeStatus::kOk) {
-        return problem(fmt::format("{:#x}: {}", pc,
-                                   status == DecodeStatus::kIllegal ? "not a gfx1030 instruction"
-                                   : image_.has_code(pc) ? "the instruction reaches past the code"
-                                   : pc == start.address
-                                       ? "a jump leads outside of the code"
-                                       : "execution runs off the end of the code"));
+        return bad_code(fmt::format("{:#x}: {}", pc,
+                                    status == DecodeStatus::kIllegal ? "not a gfx1030 instruction"
+                                    : image_.has_code(pc) ? "the instruction reaches past the code"
+                                    : pc == start.address
+                                        ? "a jump leads outside of the code"
+                                        : "execution runs off the end of the code"));
       }
       note(inst, values.source(inst, 0));
       if (!step(inst, here, values)) return;
@@ -179,7 +201,7 @@ class Walk {
     switch (flow.kind) {
       case Kind::kEnd:
         if (inst.op == Op::s_code_end)
-          problem(fmt::format("{:#x}: execution runs off the end of the code", inst.pc));
+          bad_code(fmt::format("{:#x}: execution runs off the end of the code", inst.pc));
         return false;
       case Kind::kJump: jump(flow.target); return false;
       case Kind::kBranch: return branch(inst, flow.target, here, values);
@@ -187,6 +209,7 @@ class Walk {
       case Kind::kCall: call(flow.target, inst, here, values); return false;
       case Kind::kIndirectCall:
         if (const std::optional<uint64_t> target = values.pair(inst, 0)) {
+          known_target(inst, *target);
           call(*target, inst, here, values);
           return false;
         }
@@ -195,10 +218,14 @@ class Walk {
         return true;
       case Kind::kIndirectJump:
         if (const std::optional<uint64_t> target = values.pair(inst, 0)) {
+          known_target(inst, *target);
           jump(*target);
           return false;
         }
-        if (!values.is_return_address(inst.src[0])) unknown_target(inst);
+        if (values.is_return_address(inst.src[0]))
+          result_.jumps.returns.insert(inst.pc);
+        else
+          unknown_target(inst);
         if (here.function != kKernel) return_from(here.function);
         return false;
       case Kind::kUndecoded:
@@ -223,6 +250,9 @@ class Walk {
   std::set<Place> waiting_;
   std::map<uint64_t, Function> functions_;
   std::unordered_set<uint64_t> seen_;
+  // Of jumps and calls through registers; empty: unknown, or several.
+  std::unordered_map<uint64_t, std::optional<uint64_t>> targets_;
+  std::set<uint64_t> unknown_calls_;
 };
 
 }  // namespace

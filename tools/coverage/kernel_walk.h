@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/analysis/control_flow.h"
 #include "tools/coverage/code_image.h"
 
 namespace gfxgraph::tools {
@@ -26,6 +27,10 @@ struct KernelWalk {
   // instruction".
   std::vector<std::string> problems;
   std::optional<uint64_t> swept_because;  // the jump that made all code of the object count
+  std::string bad_code;                   // where execution leaves the code; "": nowhere
+  emulator::RegisterJumps jumps;          // without those whose target has several values
+  std::optional<uint64_t> unknown_jump;   // not a call, and its target is not known
+  uint64_t unknown_calls = 0;             // instructions that call through such a register
 
   bool complete() const { return missing.empty() && problems.empty(); }
 };

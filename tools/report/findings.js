@@ -69,6 +69,23 @@ function drawFinding(card, finding) {
   note(card, `Fix: ${finding.fix}`, null);
 }
 
+// What gfxgraph check --coverage counted: what a check without findings means, and the lines that it says nothing of.
+function drawCoverage(place, coverage) {
+  place.append("h3").text("Executed code");
+  for (const kernel of coverage.kernels) note(place, `${kernel.kernel}: ${kernel.verdict}`, null);
+  if (coverage.stopped) note(place, `Not all launches ran: ${coverage.stopped}`, "warn");
+  const columns = [{name: "kernel"}, {name: "file"}, {name: "line", number: true}, {name: "executions", number: true},
+    {name: "instructions", number: true}, {name: "instructions_executed", number: true}, {name: "branch_ways", number: true},
+    {name: "branch_ways_taken", number: true}, {name: "lanes", number: true}, {name: "lanes_executed", number: true}];
+  const whole = (line) => line.instructions === line.instructions_executed && line.branch_ways === line.branch_ways_taken && line.lanes === line.lanes_executed;
+  const rows = coverage.kernels.flatMap((kernel) => kernel.lines.map((line) => ({...line, kernel: kernel.kernel})));
+  if (!rows.length) return note(place, "No lines: the code has no debug information (compile with -g).");
+  const parts = d3.sort(rows.filter((line) => !whole(line)), (line) => line.instructions_executed - line.instructions);
+  note(place, parts.length ? `Lines that were executed in part or not at all: ${count(parts.length)} of ${count(rows.length)}.`
+    : `All ${count(rows.length)} lines were executed whole.`);
+  if (parts.length) sortableTable(place, {columns, rows: parts.map((line) => columns.map(({name}) => line[name]))});
+}
+
 {
   const place = section("findings", data.checks.length ? "" : "No result of gfxgraph check was given. To add one: " +
     "gfxgraph check T.gfxg --format json -o check.json; gfxgraph report T.gfxg check.json -o T.html");
@@ -83,5 +100,6 @@ function drawFinding(card, finding) {
         ["", "inactive (EXEC bit 0)"], ["lane bad", "n"], ["", "in this finding"]]).join("span").attr("class", ([kind]) => kind).text(([, text]) => text);
     for (const finding of result.findings.slice(0, most)) drawFinding(place.append("div").attr("class", "card finding"), finding);
     if (result.findings.length > most) note(place, `and ${count(result.findings.length - most)} more findings`);
+    if (result.coverage) drawCoverage(place, result.coverage);
   }
 }

@@ -83,6 +83,9 @@ ORDER(fenced_atomic, "global_atomic_add %2, %1, off\n s_waitcnt vmcnt(0) lgkmcnt
 ORDER(fenced_atomic_safe, "global_atomic_add %2, %1, off\n global_load_dword v20, %2, off glc dlc\n"
                           "s_waitcnt vmcnt(0)\n buffer_gl1_inv\n buffer_gl0_inv\n global_atomic_add %2, %1, off\n"
                           "s_waitcnt_vscnt null, 0x0\n buffer_gl1_inv\n buffer_gl0_inv")
+// An acquire waits for its own load.
+ORDER(acquired_load, "global_load_dword v20, %2, off glc dlc\n buffer_gl1_inv\n buffer_gl0_inv")
+ORDER(acquired_load_safe, "global_load_dword v20, %2, off glc dlc\n s_waitcnt vmcnt(0)\n buffer_gl1_inv\n buffer_gl0_inv")
 ORDER(load_to_lds, TO_LDS "ds_read_b32 v20, %0")
 ORDER(load_to_lds_safe, TO_LDS "s_waitcnt vmcnt(0)\n ds_read_b32 v20, %0")
 // A FLAT load may be one from LDS, and lgkmcnt counts it, but not the load to LDS. Its addresses decide.

@@ -259,8 +259,8 @@ TEST(Truth, Waits) {
     fault.object = "waits.bundle";
     faults.push_back(std::move(fault));
   }
-  for (const char* kernel :
-       {"lds_store", "lds_atomic", "memory_store", "fenced_store", "fenced_atomic"}) {
+  for (const char* kernel : {"lds_store", "lds_atomic", "memory_store", "fenced_store",
+                             "fenced_atomic", "acquired_load"}) {
     Fault fault = two_waves(FindingClass::kS7, kernel, 1);
     fault.object = "waits.bundle";
     faults.push_back(std::move(fault));
