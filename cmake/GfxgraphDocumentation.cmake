@@ -9,7 +9,7 @@ install(DIRECTORY replayer/python/gfxgraph DESTINATION ${guides}/replayer/python
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(documentation ${PROJECT_BINARY_DIR}/documentation)
 set(manuals gfxgraph gfxgraph-record gfxgraph-replay)
-foreach(command run info check merge provenance coverage verify recover diff extract export report doctor)
+foreach(command run accelerate info check merge provenance coverage verify recover diff extract export report doctor)
   list(APPEND manuals gfxgraph-${command})
 endforeach()
 list(TRANSFORM manuals PREPEND ${documentation}/man/)

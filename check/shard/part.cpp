@@ -112,11 +112,11 @@ static auto members(ExecutionTable& table) {
 }
 static auto members(Report& report) {
   auto& [tools, findings, calls, places, failed, failed_launches, stopped, kernels, perf, execution,
-         notes, emulator_notes, launches, wave_instructions, empty_exec_scalar_loads, buffers_compared,
-         buffers_equal] = report;
+         notes, emulator_notes, launches, wave_instructions, empty_exec_scalar_loads,
+         buffers_compared, buffers_equal] = report;
   return std::tie(tools, findings, calls, places, failed, failed_launches, stopped, kernels, perf,
-                  execution, notes, emulator_notes, launches, wave_instructions, empty_exec_scalar_loads,
-                  buffers_compared, buffers_equal);
+                  execution, notes, emulator_notes, launches, wave_instructions,
+                  empty_exec_scalar_loads, buffers_compared, buffers_equal);
 }
 static auto members(TraceReport& trace) {
   auto& [name, report, error] = trace;

@@ -28,7 +28,8 @@ def record_all(build, folder):
 def merged(build, scratch):
     """In any order of the parts, the bytes and the exit code of one process."""
     traces = record_all(build, scratch)
-    for options, shards in ((("--tool", "all", "--masked-lane", "error"), 3), (("--tool", "perf"), 4), (("--tool", "leakcheck,apicheck"), 2)):
+    for options, shards in ((("--tool", "all", "--masked-lane", "error"), 3), (("--tool", "perf"), 4), (("--tool", "leakcheck,apicheck"), 2),
+                            (("--coverage",), 2)):
         parts = [scratch / f"{number}.part" for number in range(1, shards + 1)]
         for number, part in enumerate(parts, 1):
             run(build.tool("gfxgraph", "check", "--shard", f"{number}/{shards}", *options, *traces, "-o", part))

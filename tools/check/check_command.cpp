@@ -457,8 +457,9 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   }
   // All traces may have what --kernel and --launch name.
   const bool selects = !options.selection.kernels.empty() || !options.selection.launches.empty();
-  sandbox::Access access{
-      .write = {output, lcov}, .programs = true, .data_bytes = data_limit(options.limits.memory_bytes)};
+  sandbox::Access access{.write = {output, lcov},
+                         .programs = true,
+                         .data_bytes = data_limit(options.limits.memory_bytes)};
   if (selects) access.read = {paths.begin(), paths.end()};
   for (const size_t place : own) access.read.emplace_back(paths[place]);
   if (const int code = enter_sandbox("check", no_sandbox, access); code >= 0) return code;
