@@ -50,8 +50,7 @@ constexpr Command kCommands[] = {
     {"provenance", "TRACE [--write [-o NEW]]",
      "prove in the emulator which words of a trace are pointers", provenance_command},
     {"coverage", "FILE... [--kernels] [--waits] [--json]",
-     "list which kernels of programs, libraries and traces the emulator supports; find missing "
-     "waits",
+     "list which kernels of a file the emulator supports, or find their missing waits",
      coverage_command},
     {"verify", "TRACE [--json]", "read a whole trace and check its hashes", verify_command},
     {"recover", "TRACE [-o NEW] [--json]",
