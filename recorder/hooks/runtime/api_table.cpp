@@ -94,6 +94,8 @@ GFXGRAPH_HOOK int gfxgraph_recorder_api_table(const char* name, uint64_t version
   const DeferredCancellation deferred;
   if (tables == nullptr || table_count == 0 || tables[0] == nullptr || version < kFirstVersion)
     return 1;
+  auto& table = *static_cast<Table*>(tables[0]);
+  if (table.size_bytes < sizeof(Table)) return 1;
   // Preloaded, the hooks are in front of HIP: those in its table would be called by them.
   if (is_in_front()) return 0;
   if (instance != 0) {
@@ -104,7 +106,6 @@ GFXGRAPH_HOOK int gfxgraph_recorder_api_table(const char* name, uint64_t version
     return 0;
   }
   came_by_table.store(true, std::memory_order_release);
-  auto& table = *static_cast<Table*>(tables[0]);
   take(table, of == "hip" ? std::span<const char* const>(kRuntimeEntries) : kCompilerEntries);
   return 0;
 }

@@ -47,6 +47,9 @@ TEST_F(DoorTest, OtherTablesAndOlderOnesStayAsTheyAre) {
   EXPECT_EQ(set_("hip", kVersion, 0, nullptr, 1), 1);
   EXPECT_EQ(set_("hip", kVersion, 0, &table_, 0), 1);
   EXPECT_EQ(set_("hip", kVersion, 1, &table_, 1), 0);  // a second runtime
+  size_t empty = 0;
+  void* no_entries = &empty;
+  EXPECT_EQ(set_("hip", kVersion, 0, &no_entries, 1), 1);
   EXPECT_EQ(entries(), before);
 }
 
